@@ -1,0 +1,11 @@
+import type {GeneratedIds} from './ids.ts'
+
+/** Everything impure that the runtime and the server need besides storage and network; tests pass a scripted one. */
+export interface Environment {
+  /** Milliseconds since 1970. Shown and stored, never used to order anything. [LOG-2] */
+  now(): number
+  /** A fresh id; never the same twice, on any device. */
+  id<Name extends keyof GeneratedIds>(name: Name): GeneratedIds[Name]
+  /** Uniform in [0, 1): jitter only. */
+  random(): number
+}
