@@ -1,0 +1,112 @@
+import type * as z from 'zod'
+import {HoldfastError} from '../protocol/errors.ts'
+import type {FactReading} from '../protocol/fact.ts'
+import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
+import type {Json} from '../protocol/json.ts'
+import type {Budgets} from '../protocol/run.ts'
+import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+
+/**
+ * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
+ *
+ * @throws HoldfastError `misconfigured` naming the field
+ * @example
+ * const lookupOrder = defineTool({
+ *   name: 'lookupOrder', description: 'Read one order.', effect: 'read', input: z.object({orderId: z.string()}),
+ * })
+ */
+export function defineTool<Name extends string, Input>(tool: {
+  name: Name
+  description: string
+  input: z.ZodType<Input>
+  effect?: Effect
+  version?: string
+}): ToolContract<Input> & {readonly name: Name} {
+  requireName('tool', tool.name)
+  const effect = effectSchema.safeParse(tool.effect ?? 'external')
+  if (!effect.success) misconfigured(`tool ${tool.name}: effect must be "read", "local" or "external"`)
+  return Object.freeze({version: '1', ...tool, effect: effect.data ?? 'external'})
+}
+
+export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[]> = {
+  readonly name: string
+  readonly version: string
+  readonly instructions: string
+  readonly tools: Tools
+  readonly budgets: Budgets
+}
+
+export const defaultBudgets: Budgets = {
+  maxSteps: 20,
+  maxToolCallsPerStep: 16,
+  viewTokens: 16_000,
+  modelCallMs: 120_000,
+  toolCallMs: 30_000,
+}
+
+/**
+ * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change. [PIN-1]
+ *
+ * @throws HoldfastError `misconfigured` naming the field
+ * @example
+ * const desk = defineAgent({name: 'desk', version: '1.0.0', instructions: 'Be brief.', tools: [lookupOrder]})
+ */
+export function defineAgent<const Tools extends readonly ToolContract[]>(agent: {
+  name: string
+  version: string
+  instructions: string
+  tools: Tools
+  budgets?: Partial<Budgets>
+}): Agent<Tools> {
+  requireName('agent', agent.name)
+  if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
+  const names = agent.tools.map(tool => tool.name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
+  return Object.freeze({...agent, budgets: {...defaultBudgets, ...agent.budgets}})
+}
+
+/** What a read or local tool is given besides its input. */
+export interface ToolContext {
+  session: SessionId
+  run: RunId
+  call: CallId
+  /** Aborts at the call's deadline and when the run is cancelled. */
+  signal: AbortSignal
+  facts: {
+    /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
+    read(key: string): Promise<FactReading | null>
+  }
+}
+
+/** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
+export interface LocalToolContext extends ToolContext {
+  sql<Row>(query: string, params?: unknown[]): Promise<Row[]>
+  document: {
+    read(name: string): Promise<string>
+    write(name: string, text: string): Promise<void>
+  }
+}
+
+type InputOf<Tool> = Tool extends ToolContract<infer Input> ? Input : never
+type Implementation<Tool extends ToolContract> = (
+  input: InputOf<Tool>,
+  context: Tool['effect'] extends 'read' ? ToolContext : LocalToolContext,
+) => Promise<Json> | Json
+
+/** One function for each tool that runs on the device; external tools live on the server and need none here. */
+export type ToolImplementations<Tools extends readonly ToolContract[]> = {
+  [Tool in Tools[number] as Tool['name']]?: Implementation<Tool>
+}
+
+function requireName(what: string, name: string): void {
+  if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) {
+    misconfigured(
+      `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
+    )
+  }
+}
+
+function misconfigured(message: string): never {
+  throw new HoldfastError('misconfigured', message)
+}
