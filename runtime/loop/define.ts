@@ -1,3 +1,4 @@
+import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
@@ -97,6 +98,56 @@ type Implementation<Tool extends ToolContract> = (
 /** One function for each tool that runs on the device; external tools live on the server and need none here. */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
   [Tool in Tools[number] as Tool['name']]?: Implementation<Tool>
+}
+
+/** How a model that is configured on the server is reached; the runtime hands it in. */
+export interface ModelGateway {
+  /** Names of the models the server offers, best first; throws `offline` when it cannot be asked. */
+  models(): Promise<string[]>
+  open(name: string): LanguageModelV3
+}
+
+/**
+ * A model, or a choice made when a run starts. `pinned` is the label that a run under way was started with, so that a
+ * resumed run gets the same model or none. [PIN-2]
+ */
+export type ModelSource =
+  | LanguageModelV3
+  | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModelV3 | Promise<LanguageModelV3>)
+
+/** What a run pins of its model. */
+export function modelLabel(model: LanguageModelV3): string {
+  return `${model.provider}/${model.modelId}`
+}
+
+/**
+ * The model that the server's gateway offers first; `fallback` when it offers none or cannot be asked. Keys stay on the
+ * server.
+ *
+ * @example
+ * serveAgent(desk, {model: gatewayModel({fallback: rulesModel()}), tools: {lookupOrder}})
+ */
+export function gatewayModel(options: {fallback?: LanguageModelV3} = {}): ModelSource {
+  const {fallback} = options
+  return async ({gateway, pinned}) => {
+    if (fallback && pinned === modelLabel(fallback)) return fallback
+    if (pinned) return gateway.open(pinned.slice(pinned.indexOf('/') + 1))
+    try {
+      const [name] = await gateway.models()
+      if (name) return gateway.open(name)
+    } catch (error) {
+      if (!fallback || !HoldfastError.is(error, 'offline', 'deadline')) throw error
+    }
+    if (fallback) return fallback
+    throw new HoldfastError('misconfigured', 'model: the server offers no model and no fallback is given')
+  }
+}
+
+/** An agent together with what runs it on a device. */
+export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContract[]> = {
+  agent: Agent<Tools>
+  model: ModelSource
+  tools: ToolImplementations<Tools>
 }
 
 function requireName(what: string, name: string): void {

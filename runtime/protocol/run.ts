@@ -73,7 +73,6 @@ export const runKinds = {
     finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other']),
     usage: usageSchema,
   }),
-  'model.failed': z.strictObject({message: z.string().max(2000), retryable: z.boolean(), tries: z.int().positive()}),
   'tool.called': z.strictObject({call: callIdSchema}),
   'tool.returned': z.strictObject({
     call: callIdSchema,
@@ -131,7 +130,6 @@ export const runTransitions = {
   'run.started': {from: ['new'], owner: 'loop', to: ['running']},
   'step.prepared': {from: ['running'], owner: 'loop', to: ['running']},
   'model.replied': {from: ['running'], owner: 'loop', to: ['running']},
-  'model.failed': {from: ['running'], owner: 'loop', to: ['running']},
   'tool.called': {from: active, owner: 'loop', to: active},
   'tool.returned': {from: active, owner: 'loop', to: active},
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
@@ -155,7 +153,7 @@ export function runStatus(run: RunState | null, operations: readonly OperationSt
   return open.length > 0 ? 'waiting_for_tool' : 'running'
 }
 
-export function isActive(run: RunState | null): run is RunState {
+export function isActive(run: RunState | null): boolean {
   return run !== null && run.ended === null
 }
 

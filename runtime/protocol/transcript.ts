@@ -30,7 +30,7 @@ export type ToolEntry = Base & {
 export type NoticeEntry = Base & {
   type: 'notice'
   /** Why the line is there; the page words it. */
-  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'model_failed' | 'custody' | 'unreadable'
+  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'unreadable'
   text: string
 }
 
@@ -89,8 +89,6 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return notice('failed', event.data.message)
     case 'run.retried':
       return notice('retried', 'Trying again from the last confirmed step.')
-    case 'model.failed':
-      return notice('model_failed', event.data.message)
     case 'run.completed':
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
     case 'custody.granted':

@@ -9,6 +9,7 @@ export const limits = {
   valueBytes: 64 * 1024,
   jsonDepth: 64,
   messageCharacters: 16_000,
+  excerptCharacters: 120,
   pendingEvents: 1000,
   pageEvents: 500,
 } as const

@@ -1,0 +1,32 @@
+import type {Draft} from '../protocol/event.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import type {UnitOfWork} from '../storage/device-store.ts'
+import {documentDraft} from './document-projection.ts'
+import {applyUpdate, editText, readText} from './shared-text.ts'
+
+/** Reads and edits one session's shared documents inside one unit of work; `drafts` are the events to append with it. */
+export interface DocumentEditor {
+  read(name: string): Promise<string>
+  write(name: string, text: string): Promise<void>
+  readonly drafts: readonly Draft<'document.updated'>[]
+}
+
+export function openDocumentEditor(unit: UnitOfWork, session: SessionId): DocumentEditor {
+  const snapshots = new Map<string, Uint8Array | null>()
+  const drafts: Draft<'document.updated'>[] = []
+  const load = async (name: string) => {
+    if (!snapshots.has(name)) snapshots.set(name, await unit.document(session, name))
+    return snapshots.get(name) ?? null
+  }
+  return {
+    drafts,
+    read: async name => readText(await load(name)),
+    write: async (name, text) => {
+      const snapshot = await load(name)
+      const update = editText(snapshot, text)
+      if (!update) return
+      snapshots.set(name, applyUpdate(snapshot, update))
+      drafts.push(documentDraft(name, update))
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import * as Y from 'yjs'
+
+/** Folds an update into a snapshot by applying and encoding, which stays small and fast where merging updates does not. */
+export function applyUpdate(snapshot: Uint8Array | null, update: Uint8Array): Uint8Array {
+  return withDoc(snapshot, doc => {
+    Y.applyUpdate(doc, update)
+    return Y.encodeStateAsUpdate(doc)
+  })
+}
+
+export function readText(snapshot: Uint8Array | null): string {
+  return withDoc(snapshot, doc => doc.getText('text').toString())
+}
+
+/** The update that turns the snapshot's text into `text` by one edit, so that edits made elsewhere at once survive; null when nothing changes. */
+export function editText(snapshot: Uint8Array | null, text: string): Uint8Array | null {
+  return withDoc(snapshot, doc => {
+    const shared = doc.getText('text')
+    const edit = smallestEdit(shared.toString(), text)
+    if (!edit) return null
+    const before = Y.encodeStateVector(doc)
+    doc.transact(() => {
+      shared.delete(edit.at, edit.remove)
+      shared.insert(edit.at, edit.insert)
+    })
+    return Y.encodeStateAsUpdate(doc, before)
+  })
+}
+
+type Edit = {at: number; remove: number; insert: string}
+
+/** Common prefix and suffix stay, never splitting a surrogate pair. */
+function smallestEdit(from: string, to: string): Edit | null {
+  if (from === to) return null
+  const most = Math.min(from.length, to.length)
+  let start = 0
+  while (start < most && from[start] === to[start]) start++
+  if (start > 0 && isHighSurrogate(from, start - 1)) start--
+  let end = 0
+  while (end < most - start && from[from.length - 1 - end] === to[to.length - 1 - end]) end++
+  if (end > 0 && isLowSurrogate(from, from.length - end)) end--
+  return {at: start, remove: from.length - start - end, insert: to.slice(start, to.length - end)}
+}
+
+function isHighSurrogate(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+function isLowSurrogate(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff
+}
+
+function withDoc<T>(snapshot: Uint8Array | null, work: (doc: Y.Doc) => T): T {
+  const doc = new Y.Doc()
+  try {
+    if (snapshot) Y.applyUpdate(doc, snapshot)
+    return work(doc)
+  } finally {
+    doc.destroy()
+  }
+}

@@ -1,0 +1,158 @@
+import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import type {Environment} from '../protocol/environment.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
+import type {DataOf} from '../protocol/event.ts'
+import {type Json, jsonSchema} from '../protocol/json.ts'
+import type {ReplyPart} from '../protocol/run.ts'
+import type {ToolContract} from '../protocol/tool.ts'
+import type {PreparedView} from './prepare-view.ts'
+
+export type Reply = DataOf<'model.replied'>
+
+export type ModelCall = {
+  model: LanguageModelV3
+  view: PreparedView
+  tools: readonly ToolContract[]
+  signal: AbortSignal
+  environment: Environment
+  /** Told the whole text so far on every piece; nothing of it is stored. */
+  onText(text: string): void
+}
+
+/**
+ * One model call from prompt to a complete reply.
+ *
+ * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, reports an error, or ends without
+ * its `finish` part: half a reply is no reply.
+ */
+export async function callModel(call: ModelCall): Promise<Reply> {
+  const gathered = new ReplyBuilder(call)
+  try {
+    const {prompt, tools} = call.view
+    const {stream} = await call.model.doStream({
+      prompt,
+      tools: tools.length > 0 ? tools : undefined,
+      abortSignal: call.signal,
+    })
+    for await (const part of stream) {
+      call.signal.throwIfAborted()
+      gathered.take(part)
+    }
+  } catch (error) {
+    call.signal.throwIfAborted()
+    throw modelError(error)
+  }
+  return gathered.reply()
+}
+
+function modelError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('model_failed', message.slice(0, 1000), {
+    cause: error,
+    details: {retryable: isRetryable(error)},
+  })
+}
+
+/** Providers mark what may pass; without a mark a broken connection is worth another try. */
+function isRetryable(error: unknown): boolean {
+  if (typeof error === 'object' && error !== null && 'isRetryable' in error) return error.isRetryable === true
+  return true
+}
+
+class ReplyBuilder {
+  readonly #content: ReplyPart[] = []
+  readonly #open = new Map<string, Extract<ReplyPart, {type: 'text' | 'reasoning'}>>()
+  #text = ''
+  #end: Pick<Reply, 'finish' | 'usage'> | null = null
+
+  constructor(private readonly call: ModelCall) {}
+
+  take(part: LanguageModelV3StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#start(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
+        return
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#extend(part.id, part.delta, part.providerMetadata)
+        return
+      case 'text-end':
+      case 'reasoning-end':
+        this.#extend(part.id, '', part.providerMetadata)
+        return
+      case 'tool-call':
+        this.#content.push(this.#toolCall(part))
+        return
+      case 'error':
+        throw part.error
+      case 'finish':
+        this.#end = {
+          finish: part.finishReason.unified,
+          usage: {
+            inputTokens: part.usage.inputTokens.total ?? null,
+            outputTokens: part.usage.outputTokens.total ?? null,
+          },
+        }
+    }
+  }
+
+  reply(): Reply {
+    if (!this.#end) {
+      throw new HoldfastError('model_failed', 'the stream ended without its finish part', {details: {retryable: true}})
+    }
+    return {content: this.#content, ...this.#end}
+  }
+
+  #start(type: 'text' | 'reasoning', id: string, metadata: unknown): void {
+    const part: Extract<ReplyPart, {type: 'text' | 'reasoning'}> = {type, text: '', ...metadataOf(metadata)}
+    this.#open.set(id, part)
+    this.#content.push(part)
+  }
+
+  #extend(id: string, delta: string, metadata: unknown): void {
+    const part = this.#open.get(id)
+    if (!part) throw new HoldfastError('model_failed', `the stream extends part "${id}", which it never started`)
+    part.text += delta
+    Object.assign(part, metadataOf(metadata))
+    if (part.type !== 'text' || !delta) return
+    this.#text += delta
+    this.call.onText(this.#text)
+  }
+
+  #toolCall(part: Extract<LanguageModelV3StreamPart, {type: 'tool-call'}>): ReplyPart {
+    const {input, fault} = readInput(part.toolName, part.input, this.call.tools)
+    return {
+      type: 'call',
+      call: this.call.environment.id('call'),
+      providerCall: part.toolCallId,
+      tool: part.toolName,
+      input,
+      ...(fault && {fault}),
+      ...metadataOf(part.providerMetadata),
+    }
+  }
+}
+
+function metadataOf(metadata: unknown): {providerMetadata?: {[key: string]: Json}} {
+  const parsed = jsonSchema.safeParse(metadata)
+  return metadata && parsed.success ? {providerMetadata: metadata as {[key: string]: Json}} : {}
+}
+
+/** The stream carries input as a JSON string; what cannot be used goes back to the model as the call's error. [OP-7] */
+function readInput(name: string, text: string, tools: readonly ToolContract[]): {input: Json; fault?: string} {
+  let input: Json
+  try {
+    input = JSON.parse(text === '' ? '{}' : text) as Json
+  } catch {
+    return {input: text, fault: `${name}: the input is not JSON`}
+  }
+  const representable = jsonSchema.safeParse(input)
+  if (!representable.success) return {input: null, fault: badInput(name, representable.error).message}
+  const tool = tools.find(candidate => candidate.name === name)
+  if (!tool)
+    return {input, fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`}
+  const checked = tool.input.safeParse(input)
+  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message.slice(0, 2000)}
+}

@@ -1,0 +1,124 @@
+import type {DeviceId, EventId} from '../protocol/ids.ts'
+import type {Json} from '../protocol/json.ts'
+import {hasEnded, type OperationState} from '../protocol/operation.ts'
+import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
+import type {CallState, SessionState} from '../protocol/session.ts'
+
+export type CallResult = {call: CallState; outcome: (typeof toolOutcomes)[number]; output: Json}
+
+/** An agent that this build can run. */
+export type AgentBuild = {name: string; version: string}
+
+/** Exactly one thing to do next; performing it appends events, which leads to the next. */
+export type NextStep =
+  | {do: 'idle'}
+  | {do: 'start-run'}
+  | {do: 'prepare-view'; answers: EventId[]}
+  | {do: 'call-model'}
+  | {do: 'run-tools'; calls: CallState[]}
+  | {do: 'propose-operations'; calls: CallState[]}
+  | {do: 'record-results'; results: CallResult[]}
+  | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
+  | {do: 'stop'; bound: string}
+  | {do: 'finish'}
+
+/**
+ * The whole of the loop's judgement, pure: control state in, next step out.
+ *
+ *   start-run ─▶ prepare-view ─▶ call-model ─┬─▶ finish
+ *                     ▲                      ├─▶ run-tools ──────────────┐
+ *                     │                      └─▶ propose-operations ─▶ wait
+ *                     └──────────────── every call has its result ◀──────┘   [LOG-7]
+ */
+export function nextStep(state: SessionState, here: {device: DeviceId; agents: readonly AgentBuild[]}): NextStep {
+  const work = isActive(state.run) || state.unanswered.length > 0
+  if (state.session === null || !work || state.run?.ended === 'failed_retryable') return {do: 'idle'}
+  if (state.unreadable)
+    return {
+      do: 'wait',
+      for: 'version',
+      why: `The log holds an event this version cannot read: ${state.unreadable.why}.`,
+    }
+  if (state.custody.holder !== here.device)
+    return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
+  const lacking = lackingBuild(state, here.agents)
+  if (lacking) return {do: 'wait', for: 'version', why: lacking}
+  const run = state.run
+  if (!run || !isActive(run)) return {do: 'start-run'}
+  return callsStep(state, run) ?? modelStep(state, run)
+}
+
+/** A run goes on only with the version it pinned; a new run takes what this build has. [PIN-3] */
+function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): string | null {
+  const build = agents.find(agent => agent.name === state.agent)
+  if (!build) return `This build has no agent named "${state.agent}".`
+  const pin = isActive(state.run) ? state.run?.pin : null
+  if (!pin || pin.version === build.version) return null
+  return `The run is pinned to version ${pin.version} of "${pin.agent}"; this build has ${build.version}.`
+}
+
+function callsStep(state: SessionState, run: RunState): NextStep | null {
+  if (state.calls.length === 0) return null
+  const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
+  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run) ?? [])
+  if (results.length > 0) return {do: 'record-results', results}
+  const here = state.calls.filter(call => call.effect === 'read' || call.effect === 'local')
+  const proposals = state.calls.filter(call => call.effect === 'external' && !operationOf.has(call.id))
+  if (proposals.length > 0) return {do: 'propose-operations', calls: proposals}
+  if (here.length > 0) return {do: 'run-tools', calls: here}
+  return waitFor(state.operations)
+}
+
+/** A result that needs nothing but the records: the call is faulty, left over from an ended run, or its operation has ended. */
+function resultOf(call: CallState, operation: OperationState | undefined, run: RunState): CallResult | null {
+  if (call.fault !== null) return {call, outcome: 'error', output: {error: call.fault}}
+  if (call.effect === 'unknown')
+    return {call, outcome: 'error', output: {error: `There is no tool named "${call.tool}".`}}
+  if (operation && hasEnded(operation)) return {call, ...operationResult(operation)}
+  if (call.run !== run.id) return {call, outcome: 'aborted', output: {reason: abortReason(operation)}}
+  return null
+}
+
+function abortReason(operation: OperationState | undefined): string {
+  return operation
+    ? `The run was ended while the operation was ${operation.status}; its outcome is not known here.`
+    : 'The run was ended before this call returned.'
+}
+
+function operationResult(operation: OperationState): Pick<CallResult, 'outcome' | 'output'> {
+  const output = operation.outcome
+  switch (operation.status) {
+    case 'executed':
+      return {outcome: 'ok', output}
+    case 'rejected':
+    case 'expired':
+      return {outcome: 'denied', output}
+    case 'voided':
+      return {outcome: 'superseded', output}
+    default:
+      return {outcome: 'error', output}
+  }
+}
+
+function waitFor(operations: readonly OperationState[]): NextStep {
+  const approval = operations.find(operation => operation.status === 'awaiting_approval')
+  if (approval)
+    return {
+      do: 'wait',
+      for: 'approval',
+      why: `Waiting for someone with the role "${approval.approval?.role}" to decide.`,
+    }
+  if (operations.some(operation => operation.status === 'uncertain')) {
+    return {do: 'wait', for: 'operation', why: 'The outcome of an operation is uncertain; it is being checked.'}
+  }
+  return {do: 'wait', for: 'operation', why: 'Waiting for the server to carry out the operation.'}
+}
+
+function modelStep(state: SessionState, run: RunState): NextStep {
+  const {step} = run
+  const news = state.unanswered.length > 0
+  if (step && !step.replied && !news) return {do: 'call-model'}
+  if (step?.final && !news) return {do: 'finish'}
+  if (run.steps >= run.pin.budgets.maxSteps) return {do: 'stop', bound: `${run.pin.budgets.maxSteps} steps`}
+  return {do: 'prepare-view', answers: state.unanswered}
+}

@@ -1,0 +1,311 @@
+import type {LanguageModelV3} from '@ai-sdk/provider'
+import {ExponentialBackoff, handleWhen, retry} from 'cockatiel'
+import type {DocumentEditor} from '../documents/document-editor.ts'
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import type {Actor, Draft} from '../protocol/event.ts'
+import type {FactReading} from '../protocol/fact.ts'
+import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import {isActive, type Pin, type RunState} from '../protocol/run.ts'
+import type {CallState, SessionState} from '../protocol/session.ts'
+import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
+import type {SessionLog} from '../storage/session-log.ts'
+import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
+import {callModel, type Reply} from './model-port.ts'
+import type {NextStep} from './next-step.ts'
+import {buildView, type PreparedView, selectEvents} from './prepare-view.ts'
+import {promptHash} from './prompt-hash.ts'
+import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
+
+export type LoopParts = {
+  log: SessionLog
+  store: DeviceStore
+  device: DeviceId
+  hosts: readonly AgentHost[]
+  environment: Environment
+  gateway: ModelGateway
+  /** With a unit of work it must not leave it: the database is busy with that transaction. */
+  readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
+  openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
+  /** The reply so far, or null when it is over; never stored. */
+  onText(run: RunId, text: string | null): void
+  /** First pause before a model call is tried again, milliseconds. */
+  retryDelayMs?: number
+}
+
+/** Events read back to prepare a view: bounds its cost however long the transcript is. [VIEW-4] */
+const windowEvents = 400
+
+/** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
+export class StepPerformer {
+  #abort: {run: RunId; controller: AbortController} | null = null
+  #prepared: {event: EventId; view: PreparedView} | null = null
+
+  constructor(private readonly parts: LoopParts) {}
+
+  perform(step: NextStep, state: SessionState): Promise<void> {
+    switch (step.do) {
+      case 'start-run':
+        return this.#startRun(state)
+      case 'prepare-view':
+        return this.#prepareView(state, step.answers)
+      case 'call-model':
+        return this.#callModel(state)
+      case 'run-tools':
+        return this.#runTools(step.calls)
+      case 'propose-operations':
+        return this.#append(step.calls.map(call => this.#proposal(call)))
+      case 'record-results':
+        return this.#append(
+          step.results.map(({call, outcome, output}) =>
+            this.#runDraft('tool.returned', {call: call.id, outcome, output}),
+          ),
+        )
+      case 'stop':
+        return this.#append([this.#runDraft('run.completed', {outcome: 'partial', bound: step.bound})])
+      case 'finish':
+        return this.#append([this.#runDraft('run.completed', {outcome: 'finished'})])
+      case 'idle':
+      case 'wait':
+        return Promise.resolve()
+    }
+  }
+
+  async #startRun(state: SessionState): Promise<void> {
+    const host = this.#host(state)
+    const model = await this.#model(host, null)
+    const {agent} = host
+    const pin: Pin = {
+      agent: agent.name,
+      version: agent.version,
+      tools: agent.tools.map(({name, version, effect}) => ({name, version, effect})),
+      model: modelLabel(model),
+      budgets: agent.budgets,
+    }
+    const run = this.parts.environment.id('run')
+    await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
+  }
+
+  async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
+    const run = this.#run(state)
+    const {agent} = this.#host(state)
+    const recent = await this.parts.log.read(windowEvents)
+    const standing = recent.filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
+    const view = buildView(agent, selectEvents(standing, run.pin.budgets.viewTokens))
+    const event = this.parts.environment.id('event')
+    const manifest = {
+      events: view.events,
+      answers,
+      estimatedTokens: view.estimatedTokens,
+      promptHash: await promptHash(view),
+    }
+    await this.#append([
+      {
+        ...this.#runDraft('step.prepared', {number: run.steps + 1, manifest}),
+        id: event,
+        step: this.parts.environment.id('step'),
+      },
+    ])
+    this.#prepared = {event, view}
+  }
+
+  async #callModel(state: SessionState): Promise<void> {
+    const run = this.#run(state)
+    const host = this.#host(state)
+    const view = await this.#viewOf(run, host)
+    const model = await this.#model(host, run.pin.model)
+    const reply = await this.#untilReplied(run, host, model, view)
+    await this.#append([this.#runDraft('model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
+  }
+
+  /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
+  async #viewOf(run: RunState, host: AgentHost): Promise<PreparedView> {
+    const prepared = run.step?.prepared
+    if (!prepared) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    if (this.#prepared?.event === prepared) return this.#prepared.view
+    const [event] = await this.parts.store.byIds([prepared])
+    if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
+      throw new HoldfastError('internal', `step ${run.step?.id}: its manifest is not in the log`)
+    }
+    const {events, promptHash: expected} = event.data.manifest
+    const view = buildView(host.agent, await this.parts.store.byIds(events))
+    if ((await promptHash(view)) !== expected) {
+      throw new HoldfastError('internal', `step ${run.step?.id}: the rebuilt prompt differs from the one recorded`, {
+        details: {retryable: false},
+      })
+    }
+    return view
+  }
+
+  async #untilReplied(run: RunState, host: AgentHost, model: LanguageModelV3, view: PreparedView): Promise<Reply> {
+    const {log, environment, onText} = this.parts
+    const over = this.#signalFor(run.id)
+    const policy = retry(
+      handleWhen(error => HoldfastError.is(error, 'model_failed') && error.details.retryable !== false),
+      {maxAttempts: 2, backoff: new ExponentialBackoff({initialDelay: this.parts.retryDelayMs ?? 500, maxDelay: 8000})},
+    )
+    try {
+      return await policy.execute(async () => {
+        const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
+        const signal = AbortSignal.any([over, timeout])
+        return await callModel({
+          model,
+          view,
+          tools: host.agent.tools,
+          signal,
+          environment,
+          onText: text => onText(run.id, text),
+        }).catch(error => {
+          if (!timeout.aborted || over.aborted) throw error
+          throw new HoldfastError('model_failed', `the model did not finish within ${run.pin.budgets.modelCallMs} ms`)
+        })
+      }, over)
+    } catch (error) {
+      if (over.aborted && log.state.run?.id === run.id) throw over.reason
+      throw error
+    } finally {
+      onText(run.id, null)
+    }
+  }
+
+  async #runTools(calls: CallState[]): Promise<void> {
+    const intents = calls.filter(call => !call.called)
+    if (intents.length > 0) await this.#append(intents.map(call => this.#runDraft('tool.called', {call: call.id})))
+    const local = calls.filter(call => call.effect === 'local')
+    const reads = calls.filter(call => call.effect === 'read')
+    await Promise.all(reads.map(call => this.#runRead(call)))
+    for (const call of local) await this.#runLocal(call)
+  }
+
+  async #runRead(call: CallState): Promise<void> {
+    const result = await runTool({...this.#toolRun(call), readFact: key => this.parts.readFact(key)})
+    await this.#append([this.#runDraft('tool.returned', result)])
+  }
+
+  /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
+  async #runLocal(call: CallState): Promise<void> {
+    let failed: ToolReturn | null = null
+    try {
+      await this.parts.log.appendWith(this.#actor, async unit => {
+        const documents = this.parts.openDocuments(unit, this.parts.log.id)
+        const run = this.#toolRun(call)
+        const context = {...run.context, sql: unit.sql, document: documents}
+        const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
+        if (result.outcome !== 'ok') {
+          failed = result
+          throw new HoldfastError('tool_failed', `${call.tool} failed`)
+        }
+        return [...documents.drafts, this.#runDraft('tool.returned', result)]
+      })
+    } catch (error) {
+      if (!failed) throw error
+      await this.#append([this.#runDraft('tool.returned', failed)])
+    }
+  }
+
+  #toolRun(call: CallState) {
+    const {state, id} = this.parts.log
+    const run = this.#run(state)
+    const {agent, tools} = this.#host(state)
+    const tool = agent.tools.find(candidate => candidate.name === call.tool)
+    if (!tool) throw new HoldfastError('internal', `tool ${call.tool} is pinned but not in this build`)
+    const implementation = (tools as Record<string, ToolFunction | undefined>)[call.tool]
+    const deadlineMs = run.pin.budgets.toolCallMs
+    return {
+      call,
+      tool,
+      implementation,
+      deadlineMs,
+      signal: this.#signalFor(run.id),
+      context: {session: id, run: run.id},
+    }
+  }
+
+  #proposal(call: CallState): Draft<'operation.proposed'> {
+    const {run} = this.parts.log.state
+    const pinned = run?.pin.tools.find(tool => tool.name === call.tool)
+    return this.#runDraft('operation.proposed', {
+      operation: this.parts.environment.id('operation'),
+      call: call.id,
+      tool: call.tool,
+      version: pinned?.version ?? '1',
+      input: call.input,
+      basis: run?.basis ?? {},
+    })
+  }
+
+  #runDraft<K extends Draft['kind']>(kind: K, data: Extract<Draft, {kind: K}>['data']): Extract<Draft, {kind: K}> {
+    const {run, custody} = this.parts.log.state
+    return {kind, data, run: run?.id, step: run?.step?.id, attempt: run?.attempt, epoch: custody.epoch} as Extract<
+      Draft,
+      {kind: K}
+    >
+  }
+
+  #append(drafts: readonly Draft[]): Promise<void> {
+    return this.parts.log.append(this.#actor, drafts)
+  }
+
+  get #actor(): Actor {
+    return {type: 'agent', name: this.parts.log.state.agent ?? 'agent'}
+  }
+
+  #host(state: SessionState): AgentHost {
+    const host = this.parts.hosts.find(({agent}) => agent.name === state.agent)
+    if (!host) throw new HoldfastError('misconfigured', `this build has no agent named "${state.agent}"`)
+    return host
+  }
+
+  async #model(host: AgentHost, pinned: string | null): Promise<LanguageModelV3> {
+    const {gateway} = this.parts
+    const model = typeof host.model === 'function' ? await host.model({gateway, pinned}) : host.model
+    if (pinned === null || modelLabel(model) === pinned) return model
+    throw new HoldfastError(
+      'misconfigured',
+      `the run is pinned to model ${pinned}; this build has ${modelLabel(model)}`,
+    )
+  }
+
+  #run(state: SessionState): RunState {
+    if (!state.run) throw new HoldfastError('internal', 'this step needs a run')
+    return state.run
+  }
+
+  #signalFor(run: RunId): AbortSignal {
+    if (this.#abort?.run !== run) this.#abort = {run, controller: new AbortController()}
+    return this.#abort.controller.signal
+  }
+
+  /** Whatever is under way for a run that was ended elsewhere stops at once; a retry gets a fresh signal. [RUN-7] */
+  abortEndedRun(): void {
+    const {run} = this.parts.log.state
+    if (!this.#abort || (run?.id === this.#abort.run && isActive(run))) return
+    this.#abort.controller.abort(new HoldfastError('cancelled', 'the run was ended'))
+    this.#abort = null
+  }
+
+  abortAll(reason: HoldfastError): void {
+    this.#abort?.controller.abort(reason)
+  }
+
+  /** Ends the run under way with an error that its log can show. */
+  async fail(error: HoldfastError): Promise<void> {
+    const retryable = error.details.retryable !== false
+    await this.#append([
+      this.#runDraft('run.failed', {code: error.code, message: error.message.slice(0, 2000), retryable}),
+    ])
+  }
+}
+
+/** Calls over the bound are answered with the reason instead of being run. [BUD-1] */
+function withinCallLimit(reply: Reply, limit: number): Reply {
+  let calls = 0
+  const content = reply.content.map(part => {
+    if (part.type !== 'call') return part
+    calls += 1
+    return calls <= limit
+      ? part
+      : {...part, fault: `At most ${limit} calls are run in one step; this was call ${calls}.`}
+  })
+  return {...reply, content}
+}

@@ -1,0 +1,130 @@
+import type {
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
+  LanguageModelV3Prompt,
+  LanguageModelV3ToolResultOutput,
+  LanguageModelV3ToolResultPart,
+} from '@ai-sdk/provider'
+import * as z from 'zod'
+import type {EventOf, LoggedEvent} from '../protocol/event.ts'
+import type {EventId} from '../protocol/ids.ts'
+import type {ReplyPart} from '../protocol/run.ts'
+import type {ToolContract} from '../protocol/tool.ts'
+
+/** What one model call is given: never the raw transcript, always built by these pure functions. [VIEW-1] */
+export type PreparedView = {
+  prompt: LanguageModelV3Prompt
+  tools: LanguageModelV3FunctionTool[]
+  /** The events that went in, oldest first: enough to build the same view again. [VIEW-2] */
+  events: EventId[]
+  estimatedTokens: number
+}
+
+type Readable = EventOf<'message.posted' | 'model.replied' | 'tool.returned'>
+
+/**
+ * Takes the newest events that fit the budget, cut at a person's message so that no call is parted from its result.
+ * Always keeps the last message, however long. [VIEW-3, VIEW-4]
+ */
+export function selectEvents(events: readonly LoggedEvent[], budgetTokens: number): Readable[] {
+  const readable = events.filter(isForModel)
+  let start = readable.findLastIndex(event => event.kind === 'message.posted')
+  let tokens = 0
+  for (let i = readable.length - 1; i >= 0; i--) {
+    const event = readable[i]
+    if (!event) break
+    tokens += estimateTokens(event.data)
+    if (tokens > budgetTokens && i < start) break
+    if (event.kind === 'message.posted') start = Math.min(start, i)
+  }
+  return readable.slice(Math.max(start, 0))
+}
+
+/** Builds the exact prompt from exactly these events; same events, same bytes. */
+export function buildView(
+  agent: {instructions: string; tools: readonly ToolContract[]},
+  events: readonly LoggedEvent[],
+): PreparedView {
+  const readable = events.filter(isForModel)
+  const prompt: LanguageModelV3Prompt = [{role: 'system', content: agent.instructions}, ...messagesOf(readable)]
+  const tools = agent.tools.map(functionTool)
+  return {
+    prompt,
+    tools,
+    events: readable.map(event => event.id),
+    estimatedTokens: estimateTokens(prompt) + estimateTokens(tools),
+  }
+}
+
+/** Characters ÷ 4: rough, the same everywhere, and cheap. */
+export function estimateTokens(value: unknown): number {
+  return Math.ceil(JSON.stringify(value).length / 4)
+}
+
+function isForModel(event: LoggedEvent): event is Readable {
+  return !('unreadable' in event) && ['message.posted', 'model.replied', 'tool.returned'].includes(event.kind)
+}
+
+/**
+ * A reply is followed at once by the results of its calls, as providers demand; a message that arrived between the
+ * two comes after them.
+ */
+function messagesOf(events: readonly Readable[]): LanguageModelV3Message[] {
+  const results = new Map(
+    events.flatMap(event => (event.kind === 'tool.returned' ? [[event.data.call, event] as const] : [])),
+  )
+  return events.flatMap((event): LanguageModelV3Message[] => {
+    if (event.kind === 'message.posted') return [{role: 'user', content: [{type: 'text', text: event.data.text}]}]
+    return event.kind === 'model.replied' ? replyMessages(event, results) : []
+  })
+}
+
+function replyMessages(
+  event: EventOf<'model.replied'>,
+  results: ReadonlyMap<string, EventOf<'tool.returned'>>,
+): LanguageModelV3Message[] {
+  // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
+  const content = event.data.content.filter(part => part.type !== 'call' || results.has(part.call))
+  if (content.length === 0) return []
+  const answers = content.flatMap(part => {
+    const result = part.type === 'call' ? results.get(part.call) : undefined
+    return part.type === 'call' && result ? [resultPart(part, result)] : []
+  })
+  const reply: LanguageModelV3Message = {role: 'assistant', content: content.map(assistantPart)}
+  return answers.length > 0 ? [reply, {role: 'tool', content: answers}] : [reply]
+}
+
+type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
+
+function assistantPart(part: ReplyPart): AssistantPart {
+  // What the provider attached to its own output must travel back to it as options.
+  const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
+  if (part.type !== 'call') return {type: part.type, text: part.text, ...back}
+  return {type: 'tool-call', toolCallId: part.providerCall, toolName: part.tool, input: part.input, ...back}
+}
+
+function resultPart(
+  call: Extract<ReplyPart, {type: 'call'}>,
+  result: EventOf<'tool.returned'>,
+): LanguageModelV3ToolResultPart {
+  return {type: 'tool-result', toolCallId: call.providerCall, toolName: call.tool, output: resultOutput(result)}
+}
+
+function resultOutput({data}: EventOf<'tool.returned'>): LanguageModelV3ToolResultOutput {
+  switch (data.outcome) {
+    case 'ok':
+      return {type: 'json', value: data.output}
+    case 'denied':
+      return {type: 'execution-denied', reason: JSON.stringify(data.output)}
+    case 'error':
+      return {type: 'error-json', value: data.output}
+    case 'aborted':
+    case 'superseded':
+      return {type: 'error-json', value: {[data.outcome]: data.output}}
+  }
+}
+
+function functionTool(tool: ToolContract): LanguageModelV3FunctionTool {
+  const inputSchema = z.toJSONSchema(tool.input, {io: 'input'}) as LanguageModelV3FunctionTool['inputSchema']
+  return {type: 'function', name: tool.name, description: tool.description, inputSchema}
+}

@@ -1,0 +1,112 @@
+import {HoldfastError} from '../protocol/errors.ts'
+import {isActive} from '../protocol/run.ts'
+import {type NextStep, nextStep} from './next-step.ts'
+import {type LoopParts, StepPerformer} from './perform-step.ts'
+
+/** What the loop is doing, for whoever waits for it. */
+export type LoopState = {working: boolean; waitingFor: string | null; fault: HoldfastError | null}
+
+/**
+ * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
+ * All it knows between two steps is in the log, so that a new worker goes on exactly where this one stopped. [RUN-8]
+ */
+export class RunLoop {
+  #state: LoopState = {working: false, waitingFor: null, fault: null}
+  #closed = false
+  #again = false
+  #driving: Promise<void> | null = null
+  readonly #performer: StepPerformer
+  readonly #listeners = new Set<() => void>()
+  readonly #unsubscribe: () => void
+
+  constructor(private readonly parts: LoopParts) {
+    this.#performer = new StepPerformer(parts)
+    this.#unsubscribe = parts.log.onChange(() => {
+      this.#performer.abortEndedRun()
+      this.wake()
+    })
+  }
+
+  get state(): LoopState {
+    return this.#state
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Looks again for something to do; call it whenever the log or the world may have changed. */
+  wake(): void {
+    if (this.#closed) return
+    this.#again = true
+    // Set before the drive starts: it may take its first look before this line would otherwise have run.
+    if (this.#driving) return
+    this.#become({...this.#state, working: true})
+    this.#driving = this.#drive().finally(() => {
+      this.#driving = null
+      if (this.#again) this.wake()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#unsubscribe()
+    this.#performer.abortAll(new HoldfastError('cancelled', 'the runtime was closed'))
+    await this.#driving
+  }
+
+  async #drive(): Promise<void> {
+    while (this.#again && !this.#closed) {
+      this.#again = false
+      const step = nextStep(this.parts.log.state, this.#here)
+      if (step.do === 'idle') this.#rest(null)
+      else if (step.do === 'wait') this.#rest(step.why)
+      else await this.#attempt(step)
+    }
+  }
+
+  get #here() {
+    return {device: this.parts.device, agents: this.parts.hosts.map(({agent}) => agent)}
+  }
+
+  /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
+  async #attempt(step: NextStep): Promise<void> {
+    const {log} = this.parts
+    const before = log.state
+    try {
+      await this.#performer.perform(step, before)
+      this.#again = true
+    } catch (caught) {
+      const error = HoldfastError.from(caught)
+      if (log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')) this.#again = true
+      else if (isOneOf(error, 'offline', 'unauthenticated', 'token_expired')) this.#rest(error.message)
+      else await this.#fail(error)
+    }
+  }
+
+  /** Storage that cannot be written cannot record its own failure: then the fault is shown instead. */
+  async #fail(error: HoldfastError): Promise<void> {
+    if (this.#closed) return
+    try {
+      if (!isActive(this.parts.log.state.run)) throw error
+      await this.#performer.fail(error)
+      this.#again = true
+    } catch (second) {
+      this.#become({working: false, waitingFor: null, fault: HoldfastError.from(second)})
+    }
+  }
+
+  #rest(waitingFor: string | null): void {
+    this.#become({working: false, waitingFor, fault: null})
+  }
+
+  #become(state: LoopState): void {
+    this.#state = state
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function isOneOf(error: HoldfastError, ...codes: HoldfastError['code'][]): boolean {
+  return codes.includes(error.code)
+}

@@ -1,0 +1,76 @@
+import {HoldfastError} from '../protocol/errors.ts'
+import type {DataOf} from '../protocol/event.ts'
+import type {FactReading} from '../protocol/fact.ts'
+import {type Json, jsonSchema} from '../protocol/json.ts'
+import type {CallState} from '../protocol/session.ts'
+import type {Basis, ToolContract} from '../protocol/tool.ts'
+import type {LocalToolContext, ToolContext} from './define.ts'
+
+export type ToolFunction = (input: unknown, context: ToolContext | LocalToolContext) => Promise<unknown> | unknown
+export type ReadFact = (key: string) => Promise<FactReading | null>
+
+export type ToolRun = {
+  call: CallState
+  tool: ToolContract
+  implementation: ToolFunction | undefined
+  deadlineMs: number
+  signal: AbortSignal
+  readFact: ReadFact
+  context: Pick<ToolContext, 'session' | 'run'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
+}
+
+/** Why the run as a whole stopped a call, as opposed to the call failing by itself. */
+export type ToolReturn = DataOf<'tool.returned'>
+
+/**
+ * Runs one read or local tool to a result that can be stored; a throw, a bad value and a missed deadline are results
+ * too, so that the model can go on. Records which fact versions were read. [OP-2, LOG-4, BUD-1]
+ *
+ * @throws whatever `signal` was aborted with: then there is no result
+ */
+export async function runTool(run: ToolRun): Promise<ToolReturn> {
+  const basis: Basis = {}
+  const answer = (outcome: ToolReturn['outcome'], output: Json): ToolReturn => ({
+    call: run.call.id,
+    outcome,
+    output,
+    ...(Object.keys(basis).length > 0 && {basis}),
+  })
+  try {
+    const output = await withDeadline(run, signal => invoke(run, signal, basis))
+    const checked = jsonSchema.safeParse(output ?? null)
+    if (checked.success) return answer('ok', (output ?? null) as Json)
+    return answer('error', {
+      error: `${run.tool.name} returned what JSON cannot hold: ${checked.error.issues[0]?.message}`,
+    })
+  } catch (error) {
+    run.signal.throwIfAborted()
+    return answer('error', {error: HoldfastError.from(error, 'tool_failed').message.slice(0, 2000)})
+  }
+}
+
+async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<unknown> {
+  if (!run.implementation)
+    throw new HoldfastError('misconfigured', `tool ${run.tool.name} has no implementation in this build`)
+  const input = run.tool.input.parse(run.call.input)
+  const facts = {
+    read: async (key: string) => {
+      const reading = await run.readFact(key)
+      if (reading) basis[key] = reading.version
+      return reading
+    },
+  }
+  return await run.implementation(input, {...run.context, call: run.call.id, signal, facts})
+}
+
+async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const timeout = AbortSignal.timeout(run.deadlineMs)
+  const signal = AbortSignal.any([run.signal, timeout])
+  const late = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => {
+      const message = `${run.tool.name} did not answer within ${run.deadlineMs} ms`
+      reject(timeout.aborted ? new HoldfastError('deadline', message) : run.signal.reason)
+    })
+  })
+  return await Promise.race([work(signal), late])
+}

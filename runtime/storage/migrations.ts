@@ -1,0 +1,50 @@
+/**
+ * Ordered, append-only: a migration that has shipped is never edited, a new one goes to the end.
+ * JSON is stored as TEXT exactly as JSON.stringify wrote it: jsonb refuses NUL and lone surrogates. [LOG-5]
+ */
+export const migrations: readonly string[] = [
+  `
+  create table holdfast_device (
+    only boolean primary key default true check (only),
+    id text not null
+  );
+  create table holdfast_sessions (
+    id text primary key,
+    agent text not null,
+    title text,
+    -- Control state folded from confirmed events, and from confirmed plus pending ones.
+    confirmed text not null,
+    current text not null,
+    head bigint not null,
+    device_seq bigint not null,
+    excerpt text not null default '',
+    updated_at bigint not null
+  );
+  create table holdfast_events (
+    id text primary key,
+    session text not null,
+    status text not null check (status in ('pending', 'accepted', 'rejected')),
+    -- Where it stands in the log: its seq, the head at which it was rejected, or the end while it is pending.
+    place bigint not null,
+    device_seq bigint not null,
+    kind text not null,
+    body text not null,
+    reason text
+  );
+  create unique index holdfast_events_order on holdfast_events (session, place, device_seq, id);
+  create index holdfast_events_pending on holdfast_events (session, device_seq) where status = 'pending';
+  create index holdfast_events_documents on holdfast_events (session, place) where kind = 'document.updated';
+  create table holdfast_facts (
+    key text primary key,
+    value text not null,
+    version text not null,
+    fetched_at bigint not null
+  );
+  create table holdfast_documents (
+    session text not null,
+    name text not null,
+    snapshot bytea not null,
+    primary key (session, name)
+  );
+  `,
+]

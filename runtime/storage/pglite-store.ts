@@ -1,0 +1,239 @@
+import type {PGlite, Transaction} from '@electric-sql/pglite'
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {type Envelope, type LoggedEvent, readEvent} from '../protocol/event.ts'
+import type {Fact} from '../protocol/fact.ts'
+import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
+import type {SessionState} from '../protocol/session.ts'
+import type {Durability, DurableEvent} from '../protocol/transcript.ts'
+import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
+import {migrations} from './migrations.ts'
+
+type Sql = Pick<Transaction, 'query'>
+
+/** Larger than any seq: pending events stand after everything confirmed. */
+const endOfLog = Number.MAX_SAFE_INTEGER
+
+/** The device's store on an opened PGlite instance; brings its tables up to date first. */
+export async function openPGliteStore(db: PGlite, environment: Environment): Promise<DeviceStore> {
+  await migrate(db)
+  return {
+    device: () => deviceOf(db, environment),
+    sessions: async () =>
+      (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),
+    session: id => sessionOf(db, id),
+    transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
+    read: (session, limit) => read(db, session, limit),
+    byIds: ids => byIds(db, ids),
+    pending: (session, limit) => pending(db, session, limit),
+    rejected: session => rejected(db, session),
+    fact: key => factOf(db, key),
+    saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    document: (session, name) => documentOf(db, session, name),
+  }
+}
+
+function unitOfWork(tx: Transaction): UnitOfWork {
+  return {
+    append: async events => {
+      for (const event of events) await insertEvent(tx, event, 'pending', endOfLog)
+    },
+    confirm: event => insertEvent(tx, event, 'accepted', event.seq ?? 0),
+    reject: async (id, reason, head) => {
+      await tx.query(
+        `update holdfast_events set status = 'rejected', place = $2, reason = $3 where id = $1 and status = 'pending'`,
+        [id, head, reason],
+      )
+    },
+    save: record => saveRecord(tx, record),
+    pending: session => pending(tx, session, endOfLog),
+    byIds: ids => byIds(tx, ids),
+    saveDocument: async (session, name, snapshot) => {
+      await tx.query(
+        `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
+         on conflict (session, name) do update set snapshot = excluded.snapshot`,
+        [session, name, snapshot],
+      )
+    },
+    document: (session, name) => documentOf(tx, session, name),
+    fact: key => factOf(tx, key),
+    saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
+    sql: (query, params) => rows(tx, query, params),
+  }
+}
+
+async function migrate(db: PGlite): Promise<void> {
+  await db.exec('create table if not exists holdfast_migrations (version int primary key)')
+  const [last] = await rows<{version: number | null}>(db, 'select max(version) as version from holdfast_migrations')
+  const have = last?.version ?? 0
+  if (have > migrations.length) {
+    throw new HoldfastError(
+      'version_mismatch',
+      `database: schema ${have} is newer than ${migrations.length}, which this build knows`,
+    )
+  }
+  for (let version = have + 1; version <= migrations.length; version++) {
+    await db.transaction(async tx => {
+      await tx.exec(migrations[version - 1] ?? '')
+      await tx.query('insert into holdfast_migrations (version) values ($1)', [version])
+    })
+  }
+}
+
+async function rows<Row>(sql: Sql, query: string, params: unknown[] = []): Promise<Row[]> {
+  return (await sql.query<Row>(query, params)).rows
+}
+
+async function deviceOf(sql: Sql, environment: Environment): Promise<DeviceId> {
+  await sql.query('insert into holdfast_device (id) values ($1) on conflict do nothing', [environment.id('device')])
+  const [row] = await rows<{id: string}>(sql, 'select id from holdfast_device')
+  return deviceIdSchema.parse(row?.id)
+}
+
+type SessionRow = {
+  id: string
+  confirmed: string
+  current: string
+  device_seq: number
+  excerpt: string
+  updated_at: number
+}
+const selectSession = 'select id, confirmed, current, device_seq, excerpt, updated_at from holdfast_sessions'
+
+function toRecord(row: SessionRow): SessionRecord {
+  return {
+    id: row.id as SessionId,
+    confirmed: JSON.parse(row.confirmed) as SessionState,
+    current: JSON.parse(row.current) as SessionState,
+    deviceSeq: Number(row.device_seq),
+    excerpt: row.excerpt,
+    updatedAt: Number(row.updated_at),
+  }
+}
+
+async function sessionOf(sql: Sql, id: SessionId): Promise<SessionRecord | null> {
+  const [row] = await rows<SessionRow>(sql, `${selectSession} where id = $1`, [id])
+  return row ? toRecord(row) : null
+}
+
+async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
+  const {id, confirmed, current, deviceSeq, excerpt, updatedAt} = record
+  await sql.query(
+    `insert into holdfast_sessions (id, agent, title, confirmed, current, head, device_seq, excerpt, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (id) do update set agent = excluded.agent, title = excluded.title, confirmed = excluded.confirmed,
+       current = excluded.current, head = excluded.head, device_seq = excluded.device_seq,
+       excerpt = excluded.excerpt, updated_at = excluded.updated_at`,
+    [
+      id,
+      current.agent ?? '',
+      current.title,
+      JSON.stringify(confirmed),
+      JSON.stringify(current),
+      confirmed.head,
+      deviceSeq,
+      excerpt,
+      updatedAt,
+    ],
+  )
+}
+
+async function insertEvent(sql: Sql, event: LoggedEvent, status: 'pending' | 'accepted', place: number): Promise<void> {
+  const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
+  await sql.query(
+    `insert into holdfast_events (id, session, status, place, device_seq, kind, body) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (id) do update set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
+    [event.id, event.session, status, place, event.deviceSeq ?? 0, event.kind, JSON.stringify(envelope)],
+  )
+}
+
+type EventRow = {status: string; place: number; body: string; reason: string | null}
+const selectEvent = 'select status, place, body, reason from holdfast_events'
+
+/** A stored row passes the same schema as a network frame; what fails is kept and shown, never dropped. [LOG-4] */
+export function readStored(value: unknown): LoggedEvent {
+  try {
+    return readEvent(value)
+  } catch (error) {
+    const envelope = value as Envelope
+    return {...envelope, unreadable: HoldfastError.from(error).message}
+  }
+}
+
+function toDurable(row: EventRow): DurableEvent {
+  return {event: readStored(JSON.parse(row.body)), durability: durabilityOf(row)}
+}
+
+function durabilityOf(row: EventRow): Durability {
+  if (row.status === 'accepted') return {status: 'server', seq: Number(row.place)}
+  if (row.status === 'rejected') return {status: 'rejected', reason: row.reason ?? ''}
+  return {status: 'device'}
+}
+
+async function read(sql: Sql, session: SessionId, limit: number, upTo = endOfLog): Promise<DurableEvent[]> {
+  const found = await rows<EventRow>(
+    sql,
+    `${selectEvent} where session = $1 and place <= $2 order by place desc, device_seq desc, id desc limit $3`,
+    [session, upTo, limit],
+  )
+  const own = found.reverse().map(toDurable)
+  if (own.length >= limit) return own
+  const parent = (await sessionOf(sql, session))?.current.forkedFrom
+  if (!parent) return own
+  const inherited = await read(sql, parent.session, limit - own.length, parent.seq)
+  return [...inherited.filter(({durability}) => durability.status === 'server'), ...own]
+}
+
+async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> {
+  const found = await rows<{id: string; body: string}>(
+    sql,
+    'select id, body from holdfast_events where id = any($1::text[])',
+    [ids],
+  )
+  const byId = new Map(found.map(row => [row.id, readStored(JSON.parse(row.body))]))
+  return ids.flatMap(id => byId.get(id) ?? [])
+}
+
+async function pending(sql: Sql, session: SessionId, limit: number): Promise<LoggedEvent[]> {
+  const found = await rows<EventRow>(
+    sql,
+    `${selectEvent} where session = $1 and status = 'pending' order by device_seq limit $2`,
+    [session, limit],
+  )
+  return found.map(row => readStored(JSON.parse(row.body)))
+}
+
+async function rejected(sql: Sql, session: SessionId): Promise<{event: LoggedEvent; reason: string}[]> {
+  const found = await rows<EventRow>(
+    sql,
+    `${selectEvent} where session = $1 and status = 'rejected' order by place, device_seq`,
+    [session],
+  )
+  return found.map(row => ({event: readStored(JSON.parse(row.body)), reason: row.reason ?? ''}))
+}
+
+async function factOf(sql: Sql, key: string): Promise<(Fact & {fetchedAt: number}) | null> {
+  const [row] = await rows<{value: string; version: string; fetched_at: number}>(
+    sql,
+    'select value, version, fetched_at from holdfast_facts where key = $1',
+    [key],
+  )
+  return row ? {key, value: JSON.parse(row.value), version: row.version, fetchedAt: Number(row.fetched_at)} : null
+}
+
+async function saveFact(sql: Sql, fact: Fact, fetchedAt: number): Promise<void> {
+  await sql.query(
+    `insert into holdfast_facts (key, value, version, fetched_at) values ($1, $2, $3, $4)
+     on conflict (key) do update set value = excluded.value, version = excluded.version, fetched_at = excluded.fetched_at`,
+    [fact.key, JSON.stringify(fact.value), fact.version, fetchedAt],
+  )
+}
+
+async function documentOf(sql: Sql, session: SessionId, name: string): Promise<Uint8Array | null> {
+  const [row] = await rows<{snapshot: Uint8Array}>(
+    sql,
+    'select snapshot from holdfast_documents where session = $1 and name = $2',
+    [session, name],
+  )
+  return row?.snapshot ?? null
+}
