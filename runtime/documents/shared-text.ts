@@ -30,7 +30,7 @@ export function editText(snapshot: Uint8Array | null, text: string): Uint8Array 
 type Edit = {at: number; remove: number; insert: string}
 
 /** Common prefix and suffix stay, never splitting a surrogate pair. */
-function smallestEdit(from: string, to: string): Edit | null {
+export function smallestEdit(from: string, to: string): Edit | null {
   if (from === to) return null
   const most = Math.min(from.length, to.length)
   let start = 0

@@ -4,14 +4,15 @@ import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 
 /** What the loop is doing, for whoever waits for it. */
-export type LoopState = {working: boolean; waitingFor: string | null; fault: HoldfastError | null}
+export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
+export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server'; why: string}
 
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
  * All it knows between two steps is in the log, so that a new worker goes on exactly where this one stopped. [RUN-8]
  */
 export class RunLoop {
-  #state: LoopState = {working: false, waitingFor: null, fault: null}
+  #state: LoopState = {working: false, waiting: null, fault: null}
   #closed = false
   #again = false
   #driving: Promise<void> | null = null
@@ -61,7 +62,7 @@ export class RunLoop {
       this.#again = false
       const step = nextStep(this.parts.log.state, this.#here)
       if (step.do === 'idle') this.#rest(null)
-      else if (step.do === 'wait') this.#rest(step.why)
+      else if (step.do === 'wait') this.#rest({for: step.for, why: step.why})
       else await this.#attempt(step)
     }
   }
@@ -80,7 +81,8 @@ export class RunLoop {
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')) this.#again = true
-      else if (isOneOf(error, 'offline', 'unauthenticated', 'token_expired')) this.#rest(error.message)
+      else if (isOneOf(error, 'offline', 'unauthenticated', 'token_expired'))
+        this.#rest({for: 'server', why: error.message})
       else await this.#fail(error)
     }
   }
@@ -93,12 +95,12 @@ export class RunLoop {
       await this.#performer.fail(error)
       this.#again = true
     } catch (second) {
-      this.#become({working: false, waitingFor: null, fault: HoldfastError.from(second)})
+      this.#become({working: false, waiting: null, fault: HoldfastError.from(second)})
     }
   }
 
-  #rest(waitingFor: string | null): void {
-    this.#become({working: false, waitingFor, fault: null})
+  #rest(waiting: Waiting | null): void {
+    this.#become({working: false, waiting, fault: null})
   }
 
   #become(state: LoopState): void {

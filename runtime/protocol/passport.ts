@@ -27,7 +27,11 @@ export type Passport = {
 
 export type LocalRecords = Pick<Passport, 'pending' | 'rejected'>
 
-export function passportOf(state: SessionState, local: LocalRecords = {pending: [], rejected: []}): Passport | null {
+export function passportOf(
+  state: SessionState,
+  local: LocalRecords = {pending: [], rejected: []},
+  lastConfirmed = state.head,
+): Passport | null {
   const {run, session, custody} = state
   if (!run || !session) return null
   return {
@@ -37,7 +41,7 @@ export function passportOf(state: SessionState, local: LocalRecords = {pending: 
     status: runStatus(run, state.operations),
     pin: run.pin,
     custody,
-    lastConfirmed: state.head,
+    lastConfirmed,
     checkpoint: {
       step: run.step?.id ?? null,
       steps: run.steps,

@@ -23,6 +23,8 @@ export type SessionView = {
   status: RunStatus | 'idle'
   /** What the session waits for, in one sentence; null while it works or is idle. */
   waitingFor: string | null
+  /** Nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
+  settled: boolean
   /** This device holds custody, so its loop advances the run. */
   custody: 'here' | 'elsewhere' | 'nobody'
   passport: Passport | null

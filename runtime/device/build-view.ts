@@ -1,0 +1,66 @@
+import type {LoopState} from '../loop/run-loop.ts'
+import type {DeviceId, RunId} from '../protocol/ids.ts'
+import {passportOf} from '../protocol/passport.ts'
+import {runStatus} from '../protocol/run.ts'
+import type {SessionState} from '../protocol/session.ts'
+import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import {type DurableEvent, transcriptOf} from '../protocol/transcript.ts'
+import type {SessionRecord} from '../storage/device-store.ts'
+
+/** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
+export const screenEvents = 400
+
+export type ViewParts = {
+  device: DeviceId
+  record: SessionRecord
+  events: readonly DurableEvent[]
+  loop: LoopState
+  connection: Connection
+  streaming: {run: RunId; text: string} | null
+}
+
+export function buildSessionView(parts: ViewParts): SessionView {
+  const {record, events, loop, connection, streaming} = parts
+  const {current} = record
+  const pending = events.filter(({durability}) => durability.status === 'device')
+  const rejected = events.flatMap(({event, durability}) =>
+    durability.status === 'rejected' ? [{event: event.id, kind: event.kind, reason: durability.reason}] : [],
+  )
+  return {
+    session: record.id,
+    agent: current.agent ?? '',
+    title: current.title,
+    entries: transcriptOf(events),
+    earlier: events.length >= screenEvents,
+    streaming,
+    status: statusOf(current),
+    waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
+    settled: isSettled(loop, connection),
+    custody: custodyOf(current, parts.device),
+    passport: passportOf(current, {pending: pending.map(({event}) => event.id), rejected}, record.confirmed.head),
+    pending: pending.length,
+    rejected: rejected.length,
+    head: record.confirmed.head,
+    storageFault: loop.fault ? loop.fault.message : null,
+  }
+}
+
+/** While the server can be reached it will answer, so waiting for it is not yet an end. */
+function isSettled(loop: LoopState, connection: Connection): boolean {
+  if (loop.working) return false
+  return !(loop.waiting?.for === 'operation' && connection.state === 'live')
+}
+
+export function listItem(record: SessionRecord, pending: number): SessionListItem {
+  const {id, current, excerpt, updatedAt} = record
+  return {id, agent: current.agent ?? '', title: current.title, excerpt, updatedAt, pending, status: statusOf(current)}
+}
+
+function statusOf(state: SessionState): SessionView['status'] {
+  return state.run ? runStatus(state.run, state.operations) : 'idle'
+}
+
+function custodyOf(state: SessionState, device: DeviceId): SessionView['custody'] {
+  if (!state.custody.holder) return 'nobody'
+  return state.custody.holder === device ? 'here' : 'elsewhere'
+}

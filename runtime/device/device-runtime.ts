@@ -1,0 +1,258 @@
+import {openDocumentEditor} from '../documents/document-editor.ts'
+import {documentDraft, documentProjection} from '../documents/document-projection.ts'
+import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {documentNameSchema} from '../protocol/document.ts'
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError, parse} from '../protocol/errors.ts'
+import type {Draft} from '../protocol/event.ts'
+import {
+  type DeviceId,
+  eventIdSchema,
+  type RunId,
+  runIdSchema,
+  type SessionId,
+  sessionIdSchema,
+  subjectIdSchema,
+} from '../protocol/ids.ts'
+import type {Connection} from '../protocol/session-view.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import {gatewayLanguageModel} from '../sync/gateway-model.ts'
+import type {CuttableLink} from '../sync/http-link.ts'
+import {SyncClient} from '../sync/sync-client.ts'
+import {listItem} from './build-view.ts'
+import {factReader} from './fact-reader.ts'
+import {OpenSession} from './open-session.ts'
+import type {Publisher, RuntimeService} from './runtime-service.ts'
+
+export type DeviceParts = {
+  store: DeviceStore
+  hosts: readonly AgentHost[]
+  environment: Environment
+  /** Null for a device that never syncs. */
+  link: CuttableLink | null
+  /** Who is using this device; null when nobody has signed in yet. */
+  subject(): string | null
+  publisher: Publisher
+  setToken(token: string): void
+  retryDelayMs?: number
+}
+
+const localOnly: Connection = {
+  state: 'local_only',
+  detail: 'This runtime has no server; everything stays on this device.',
+}
+
+/**
+ * The whole device behind its service: logs, loops, documents and sync over one store. Everything that it knows can be
+ * rebuilt from the store; killing it at any instruction loses nothing that a call has reported.
+ */
+export async function openDeviceRuntime(
+  parts: DeviceParts,
+): Promise<{service: RuntimeService; close(): Promise<void>}> {
+  const device = new DeviceRuntime(parts, await parts.store.device())
+  await device.start()
+  return {service: device.service(), close: () => device.close()}
+}
+
+class DeviceRuntime {
+  readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
+  readonly #sync: SyncClient | null
+  #listing = false
+
+  constructor(
+    private readonly parts: DeviceParts,
+    private readonly device: DeviceId,
+  ) {
+    const {link, store, environment, publisher} = parts
+    this.#sync =
+      link &&
+      new SyncClient({
+        link,
+        store,
+        environment,
+        openLog: async session => (await this.#open(session)).log,
+        onState: ({state, detail}) => this.#connectionChanged({state, detail}),
+        onFactChanged: () => this.#wakeAll(),
+      })
+    publisher.publish('connection', this.#connection)
+  }
+
+  /** Sessions with work left go on by themselves, before anybody looks at them. */
+  async start(): Promise<void> {
+    for (const {id} of await this.parts.store.sessions()) (await this.#open(id)).loop.wake()
+    this.#sync?.start()
+  }
+
+  async close(): Promise<void> {
+    await this.#sync?.close()
+    for (const session of this.#sessions.values()) await (await session).close()
+  }
+
+  service(): RuntimeService {
+    const open = (id: SessionId) => this.#open(parse(sessionIdSchema, id, 'session'))
+    return {
+      openSession: async (id, how) => {
+        const session = await open(id)
+        if (how)
+          await this.#write(session, {
+            id: how.event,
+            kind: 'session.opened',
+            data: {agent: how.agent, policy: 'steer', ...(how.title && {title: how.title})},
+          })
+        else if (!session.log.state.session)
+          throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
+      },
+      send: async (id, event, text) => {
+        if (text.trim() === '')
+          throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
+        await this.#write(await open(id), {id: event, kind: 'message.posted', data: {text}})
+      },
+      cancel: async (id, event, reason) => {
+        const session = await open(id)
+        await this.#write(session, {
+          id: event,
+          kind: 'run.cancelled',
+          data: reason ? {reason} : {},
+          ...session.runRef(),
+        })
+      },
+      retry: async (id, event) => {
+        const session = await open(id)
+        await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
+      },
+      fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
+      updateDocument: async (id, event, name, update) => {
+        await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
+      },
+      document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
+      view: async id => (await open(id)).watch(),
+      sessions: () => this.#list(),
+      sessionPassport: async id => (await (await open(id)).view()).passport,
+      runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
+      connection: async () => this.#connection,
+      setOnline: async online => this.#sync?.setOnline(online),
+      setToken: async token => {
+        this.parts.setToken(token)
+        this.#sync?.hurry()
+      },
+    }
+  }
+
+  async #write(session: OpenSession, draft: Draft): Promise<void> {
+    if (draft.id) parse(eventIdSchema, draft.id, 'event')
+    const subject = parse(subjectIdSchema, this.parts.subject() ?? 'local', 'subject')
+    await session.log.append({type: 'person', subject}, [draft])
+  }
+
+  async #fork(id: SessionId, event: Draft['id'], from: {session: SessionId; seq: number}): Promise<void> {
+    const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
+    const {agent, policy, title} = parent.state
+    if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)
+    if (!Number.isInteger(from.seq) || from.seq < 1 || from.seq > parent.head) {
+      throw new HoldfastError(
+        'bad_input',
+        `after: expected an event that the server has confirmed, 1 to ${parent.head}, got ${from.seq}`,
+        {details: {field: 'after', head: parent.head}},
+      )
+    }
+    const data = {agent, policy, from: {session: from.session, seq: from.seq}, ...(title && {title})}
+    await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
+  }
+
+  async #runPassport(run: RunId) {
+    for (const {id, current} of await this.parts.store.sessions()) {
+      if (current.run?.id === run) return (await (await this.#open(id)).view()).passport
+    }
+    return null
+  }
+
+  #open(id: SessionId): Promise<OpenSession> {
+    const known = this.#sessions.get(id)
+    if (known) return known
+    const opening = this.#openFresh(id)
+    this.#sessions.set(id, opening)
+    opening.catch(() => this.#sessions.delete(id))
+    return opening
+  }
+
+  async #openFresh(id: SessionId): Promise<OpenSession> {
+    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
+    const session = await OpenSession.open(
+      {
+        store,
+        device: this.device,
+        hosts,
+        environment,
+        gateway: gatewayOf(link),
+        readFact: factReader({store, link, environment}),
+        openDocuments: openDocumentEditor,
+        projections: [documentProjection],
+        publisher,
+        connection: () => this.#connection,
+        ...(retryDelayMs !== undefined && {retryDelayMs}),
+      },
+      id,
+    )
+    session.log.onChange(() => {
+      this.#sync?.touch(id)
+      this.#listChanged()
+    })
+    return session
+  }
+
+  get #connection(): Connection {
+    if (!this.#sync) return localOnly
+    const {state, detail} = this.#sync.state
+    return {state, detail}
+  }
+
+  #connectionChanged(connection: Connection): void {
+    this.parts.publisher.publish('connection', connection)
+    this.#wakeAll()
+  }
+
+  /** What waited for the server may go on now; what is shown depends on the connection too. */
+  #wakeAll(): void {
+    for (const opening of this.#sessions.values()) {
+      opening.then(
+        session => session.look(),
+        () => undefined,
+      )
+    }
+  }
+
+  async #list() {
+    const records = await this.parts.store.sessions()
+    return await Promise.all(
+      records
+        .filter(record => record.current.session)
+        .map(async record => listItem(record, (await this.parts.store.pending(record.id, 1)).length)),
+    )
+  }
+
+  /** Many changes in a burst become one new list. */
+  #listChanged(): void {
+    if (this.#listing) return
+    this.#listing = true
+    setTimeout(() => {
+      this.#listing = false
+      this.#list().then(
+        list => this.parts.publisher.publish('sessions', list),
+        () => undefined,
+      )
+    }, 30)
+  }
+}
+
+function gatewayOf(link: CuttableLink | null): ModelGateway {
+  if (!link) {
+    const none = () => new HoldfastError('misconfigured', 'model: a runtime without a server has no model gateway')
+    return {
+      models: () => Promise.reject(none()),
+      open: () => {
+        throw none()
+      },
+    }
+  }
+  return {models: () => link.models(), open: name => gatewayLanguageModel(link, name)}
+}

@@ -1,0 +1,122 @@
+import type {LoopParts} from '../loop/perform-step.ts'
+import {RunLoop} from '../loop/run-loop.ts'
+import type {RunId, SessionId} from '../protocol/ids.ts'
+import type {Connection, SessionView} from '../protocol/session-view.ts'
+import type {Projection} from '../storage/device-store.ts'
+import {SessionLog} from '../storage/session-log.ts'
+import {buildSessionView, screenEvents} from './build-view.ts'
+import type {Publisher} from './runtime-service.ts'
+
+export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText'> & {
+  projections: readonly Projection[]
+  publisher: Publisher
+  connection(): Connection
+}
+
+/** Milliseconds between two pictures of streamed text: faster than anybody reads, slower than tokens come. */
+const textPaceMs = 40
+
+/** One session at work: its log, its loop, and its picture for whoever watches. */
+export class OpenSession {
+  #watched = false
+  #streaming: {run: RunId; text: string} | null = null
+  #publishing = false
+  #stale = false
+  #closed = false
+  readonly #documents = new Map<string, Uint8Array | null>()
+  readonly loop: RunLoop
+
+  private constructor(
+    private readonly parts: OpenSessionParts,
+    readonly log: SessionLog,
+  ) {
+    this.loop = new RunLoop({...parts, log, onText: (run, text) => this.#textChanged(run, text)})
+    this.loop.onChange(() => this.#changed())
+    log.onChange(() => this.#changed())
+  }
+
+  static async open(parts: OpenSessionParts, id: SessionId): Promise<OpenSession> {
+    return new OpenSession(parts, await SessionLog.open(parts, id))
+  }
+
+  /** The view now; every later change is published. */
+  watch(): Promise<SessionView> {
+    this.#watched = true
+    return this.view()
+  }
+
+  /** The document now; every later change is published. */
+  async watchDocument(name: string): Promise<Uint8Array | null> {
+    this.#watched = true
+    const snapshot = await this.parts.store.document(this.log.id, name)
+    this.#documents.set(name, snapshot)
+    return snapshot
+  }
+
+  async view(): Promise<SessionView> {
+    const events = await this.log.read(screenEvents)
+    const {device, connection} = this.parts
+    const {log, loop} = this
+    return buildSessionView({
+      device,
+      record: log.record,
+      events,
+      loop: loop.state,
+      connection: connection(),
+      streaming: this.#streaming,
+    })
+  }
+
+  /** Something outside changed: look again for work, and show what it means. */
+  look(): void {
+    this.loop.wake()
+    this.#changed()
+  }
+
+  runRef(): {run?: RunId} {
+    const run = this.log.state.run?.id
+    return run ? {run} : {}
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.loop.close()
+  }
+
+  #textChanged(run: RunId, text: string | null): void {
+    this.#streaming = text === null ? null : {run, text}
+    this.#changed(textPaceMs)
+  }
+
+  /** One picture at a time; whatever changes while one is being made makes the next. */
+  #changed(paceMs = 0): void {
+    if (!this.#watched || this.#closed) return
+    this.#stale = true
+    if (this.#publishing) return
+    this.#publishing = true
+    setTimeout(() => this.#publish(), paceMs)
+  }
+
+  async #publish(): Promise<void> {
+    this.#stale = false
+    try {
+      const view = await this.view()
+      if (!this.#closed) this.parts.publisher.publish(`session:${this.log.id}`, view)
+      for (const name of this.#documents.keys()) await this.#publishDocument(name)
+    } finally {
+      this.#publishing = false
+      if (this.#stale) this.#changed(textPaceMs)
+    }
+  }
+
+  async #publishDocument(name: string): Promise<void> {
+    const snapshot = await this.parts.store.document(this.log.id, name)
+    if (this.#closed || !snapshot || sameBytes(snapshot, this.#documents.get(name))) return
+    this.#documents.set(name, snapshot)
+    this.parts.publisher.publish(`document:${this.log.id}:${name}`, snapshot)
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array | null | undefined): boolean {
+  return !!b && a.length === b.length && a.every((byte, i) => byte === b[i])
+}

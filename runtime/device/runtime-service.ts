@@ -1,0 +1,56 @@
+import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {Passport} from '../protocol/passport.ts'
+import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+
+/**
+ * What the owner of the database offers to pages, in this tab or another. Arguments and results survive structured
+ * cloning. Everything that writes carries the id of its event, so that a call whose answer was lost is sent again
+ * unchanged. [CUS-5]
+ */
+export interface RuntimeService {
+  openSession(session: SessionId, how: {event: EventId; agent: string; title?: string} | null): Promise<void>
+  send(session: SessionId, event: EventId, text: string): Promise<void>
+  cancel(session: SessionId, event: EventId, reason?: string): Promise<void>
+  retry(session: SessionId, event: EventId): Promise<void>
+  fork(session: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void>
+  updateDocument(session: SessionId, event: EventId, name: string, update: Uint8Array): Promise<void>
+  document(session: SessionId, name: string): Promise<Uint8Array | null>
+  /** Also from now on publishes every change of this session. */
+  view(session: SessionId): Promise<SessionView>
+  sessions(): Promise<SessionListItem[]>
+  sessionPassport(session: SessionId): Promise<Passport | null>
+  runPassport(run: RunId): Promise<Passport | null>
+  connection(): Promise<Connection>
+  setOnline(online: boolean): Promise<void>
+  setToken(token: string): Promise<void>
+}
+
+/** All writes are idempotent by event id, and reads change nothing: every method may be retried on the next owner. */
+export const retriedMethods: readonly (keyof RuntimeService)[] = [
+  'openSession',
+  'send',
+  'cancel',
+  'retry',
+  'fork',
+  'updateDocument',
+  'document',
+  'view',
+  'sessions',
+  'sessionPassport',
+  'runPassport',
+  'connection',
+  'setOnline',
+  'setToken',
+]
+
+/** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next, each carries the whole. */
+export type Frames = {
+  sessions: SessionListItem[]
+  connection: Connection
+  /** The server refused the token: whoever can should bring another. */
+  token: null
+} & {[topic: `session:${string}`]: SessionView} & {[topic: `document:${string}`]: Uint8Array}
+
+export interface Publisher {
+  publish<Topic extends keyof Frames>(topic: Topic, frame: Frames[Topic]): void
+}

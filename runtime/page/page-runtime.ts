@@ -1,0 +1,96 @@
+import type {Frames, RuntimeService} from '../device/runtime-service.ts'
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError, parse} from '../protocol/errors.ts'
+import {type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
+import type {Passport} from '../protocol/passport.ts'
+import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import {latest} from './latest.ts'
+import {openSharedDocument, type SharedDocument} from './shared-document.ts'
+
+export type Listen = <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) => () => void
+
+/** What a page needs below it: the service, wherever its owner runs, and the frames it publishes. */
+export type PageParts = {
+  service: RuntimeService
+  listen: Listen
+  /** Called when a new owner took over: frames of the old one may have been lost. */
+  onOwnerChange(listener: () => void): () => void
+  environment: Environment
+}
+
+/** One session on this device: a conversation and its runs. */
+export interface Session {
+  readonly id: SessionId
+  /** Resolves when the message is durable on this device; it is not answered then. */
+  send(text: string): Promise<void>
+  /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
+  settled(): Promise<SessionView>
+  /** Told the view now and on every change; returns how to stop. */
+  subscribe(listener: (view: SessionView) => void): () => void
+  /** What run is this, exactly? Null before the first. [ID-5] */
+  passport(): Promise<Passport | null>
+  /** A new session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
+  fork(options: {after: number}): Promise<Session>
+  cancel(reason?: string): Promise<void>
+  /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
+  retry(): Promise<void>
+  document(name: string): SharedDocument
+}
+
+export type SessionTarget = {agent: string; title?: string} | {session: string}
+
+export function createSessions(parts: PageParts) {
+  const {service, environment} = parts
+  return {
+    async openSession(target: SessionTarget): Promise<Session> {
+      if ('session' in target) {
+        const id = parse(sessionIdSchema, target.session, 'openSession.session')
+        await service.openSession(id, null)
+        return sessionOf(parts, id)
+      }
+      const id = environment.id('session')
+      const {agent, title} = target
+      await service.openSession(id, {event: environment.id('event'), agent, ...(title && {title})})
+      return sessionOf(parts, id)
+    },
+    subscribeSessions: (listener: (sessions: SessionListItem[]) => void) =>
+      latest(parts, 'sessions', () => service.sessions(), listener),
+    subscribeConnection: (listener: (connection: Connection) => void) =>
+      latest(parts, 'connection', () => service.connection(), listener),
+    passport: (run: RunId) => service.runPassport(run),
+    setOnline: (online: boolean) => service.setOnline(online),
+  }
+}
+
+function sessionOf(parts: PageParts, id: SessionId): Session {
+  const {service, environment} = parts
+  const subscribe = (listener: (view: SessionView) => void) =>
+    latest(parts, `session:${id}`, () => service.view(id), listener)
+  return {
+    id,
+    subscribe,
+    send: text => service.send(id, environment.id('event'), text),
+    settled: () => firstSettled(subscribe),
+    passport: () => service.sessionPassport(id),
+    cancel: reason => service.cancel(id, environment.id('event'), reason),
+    retry: () => service.retry(id, environment.id('event')),
+    document: name => openSharedDocument(parts, id, name),
+    async fork({after}) {
+      const branch = environment.id('session')
+      await service.fork(branch, environment.id('event'), {session: id, seq: after})
+      return sessionOf(parts, branch)
+    },
+  }
+}
+
+function firstSettled(subscribe: (listener: (view: SessionView) => void) => () => void): Promise<SessionView> {
+  return new Promise((resolve, reject) => {
+    const stop = subscribe(view => {
+      if (view.storageFault) reject(new HoldfastError('not_durable', view.storageFault))
+      else if (view.settled) resolve(view)
+      else return
+      // The first view may come before `subscribe` has returned.
+      queueMicrotask(() => stop())
+    })
+  })
+}

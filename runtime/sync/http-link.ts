@@ -1,0 +1,201 @@
+import type {LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import {EventSourceParserStream} from 'eventsource-parser/stream'
+import * as z from 'zod'
+import {inboxItemSchema} from '../protocol/approval.ts'
+import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
+import {factSchema} from '../protocol/fact.ts'
+import {protocolVersion} from '../protocol/version.ts'
+import {
+  liveMessageSchema,
+  modelListSchema,
+  pageSchema,
+  protocolHeader,
+  pushAnswerSchema,
+  sessionListSchema,
+} from '../protocol/wire.ts'
+import type {ServerLink} from './server-link.ts'
+
+export type HttpLinkOptions = {
+  /** Where the server is, like `https://desk.example`; its routes are under `/v1`. */
+  url: string
+  token(): Promise<string>
+  /** Called after the server said that the token has expired, so that the next call brings a new one. */
+  onTokenRefused?(): void
+  fetch?: typeof fetch
+  /** Milliseconds one request may take; a stream may take this long to begin. */
+  deadlineMs?: number
+  /** Milliseconds of silence after which a live stream counts as broken; the server sends a sign every 15 s. */
+  silenceMs?: number
+}
+
+/** A link that can be cut for real: every request and stream ends, and none starts until it is joined again. */
+export interface CuttableLink extends ServerLink {
+  setOnline(online: boolean): void
+  readonly online: boolean
+}
+
+/**
+ * The link over HTTP and server-sent events, read with fetch because EventSource cannot carry a token.
+ *
+ * @example
+ * const link = httpLink({url: 'http://127.0.0.1:8787', token: async () => token})
+ * const page = await link.pull(session, 0)
+ */
+export function httpLink(options: HttpLinkOptions): CuttableLink {
+  const http = new Http(options)
+  const path = encodeURIComponent
+  return {
+    get online() {
+      return http.online
+    },
+    setOnline: online => http.setOnline(online),
+    push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
+    pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
+    sessions: async () => (await http.json(sessionListSchema, 'GET', '/v1/sessions')).sessions,
+    fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
+    live: (onMessage, signal) => http.live(onMessage, signal),
+    models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
+    streamModel: async (name, {abortSignal, ...call}) => {
+      const body = await http.stream(
+        'POST',
+        `/v1/models/${path(name)}/stream`,
+        call,
+        abortSignal ?? new AbortController().signal,
+      )
+      return body.pipeThrough(
+        new TransformStream({transform: ({data}, out) => out.enqueue(JSON.parse(data) as LanguageModelV3StreamPart)}),
+      )
+    },
+    inbox: async status =>
+      (await http.json(z.strictObject({approvals: z.array(inboxItemSchema)}), 'GET', `/v1/approvals?status=${status}`))
+        .approvals,
+    decide: (approval, decision) =>
+      http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
+  }
+}
+
+function nullWhenUnknown(error: unknown): null {
+  if (HoldfastError.is(error, 'not_found')) return null
+  throw error
+}
+
+type ServerSentEvent = {data: string}
+
+class Http {
+  #cut = new AbortController()
+
+  constructor(private readonly options: HttpLinkOptions) {}
+
+  get online(): boolean {
+    return !this.#cut.signal.aborted
+  }
+
+  setOnline(online: boolean): void {
+    if (online && !this.online) this.#cut = new AbortController()
+    if (!online) this.#cut.abort(new HoldfastError('offline', 'the connection is switched off'))
+  }
+
+  async json<T>(schema: z.ZodType<T>, method: string, path: string, body?: unknown): Promise<T> {
+    const deadlineMs = this.options.deadlineMs ?? 15_000
+    const timeout = AbortSignal.timeout(deadlineMs)
+    const response = await this.#request(method, path, body, AbortSignal.any([timeout, this.#cut.signal]))
+    const answer = await response.json().catch(error => {
+      throw this.#unreachable(error)
+    })
+    return parse(schema, answer, `${method} ${path.split('?')[0]} answer`)
+  }
+
+  /** The events of a server-sent stream; breaks it after a long silence, since a dead connection says nothing. */
+  async stream(
+    method: string,
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<ServerSentEvent>> {
+    const starting = new AbortController()
+    const timer = setTimeout(
+      () => starting.abort(new HoldfastError('deadline', `${path}: no answer in time`)),
+      this.options.deadlineMs ?? 15_000,
+    )
+    try {
+      const all = AbortSignal.any([signal, starting.signal, this.#cut.signal])
+      const response = await this.#request(method, path, body, all)
+      if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
+      return response.body
+        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000))
+        .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+        .pipeThrough(new EventSourceParserStream())
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async live(onMessage: (message: z.infer<typeof liveMessageSchema>) => void, signal: AbortSignal): Promise<void> {
+    const stream = await this.stream('GET', '/v1/live', undefined, signal)
+    try {
+      for await (const event of stream) {
+        const message = liveMessageSchema.safeParse(JSON.parse(event.data))
+        // A message of a newer server is no reason to hang up: pokes carry no truth.
+        if (message.success) onMessage(message.data)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw this.#unreachable(error)
+    }
+  }
+
+  async #request(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+    this.#cut.signal.throwIfAborted()
+    const token = await this.options.token()
+    const headers = {
+      authorization: `Bearer ${token}`,
+      [protocolHeader]: String(protocolVersion),
+      ...(body !== undefined && {'content-type': 'application/json'}),
+    }
+    const send = this.options.fetch ?? fetch
+    const response = await send(new URL(path, this.options.url), {
+      method,
+      headers,
+      signal,
+      ...(body !== undefined && {body: JSON.stringify(body)}),
+    }).catch(error => {
+      throw this.#unreachable(error)
+    })
+    if (response.ok) return response
+    const error = await readError(response)
+    if (HoldfastError.is(error, 'token_expired', 'unauthenticated')) this.options.onTokenRefused?.()
+    throw error
+  }
+
+  #unreachable(error: unknown): unknown {
+    if (this.#cut.signal.aborted) return this.#cut.signal.reason
+    if (error instanceof HoldfastError) return error
+    if (error instanceof DOMException && error.name === 'TimeoutError') {
+      return new HoldfastError('deadline', 'the server did not answer in time', {cause: error})
+    }
+    if (error instanceof DOMException && error.name === 'AbortError') return error
+    return new HoldfastError('offline', 'the server cannot be reached', {cause: error})
+  }
+}
+
+async function readError(response: Response): Promise<HoldfastError> {
+  const body = z.object({error: errorBodySchema}).safeParse(await response.json().catch(() => null))
+  if (body.success) return HoldfastError.fromBody(body.data.error)
+  // Not ours: a proxy or a crashed host answered. What was asked may or may not have happened.
+  return new HoldfastError('offline', `the server answered with status ${response.status} and no readable error`)
+}
+
+function breakOnSilence(ms: number): TransformStream<Uint8Array, Uint8Array> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const arm = (out: TransformStreamDefaultController) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => out.error(new HoldfastError('offline', 'the live connection went silent')), ms)
+  }
+  return new TransformStream({
+    start: arm,
+    transform: (chunk, out) => {
+      arm(out)
+      out.enqueue(chunk)
+    },
+    flush: () => clearTimeout(timer),
+  })
+}

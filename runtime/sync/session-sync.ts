@@ -1,0 +1,69 @@
+import type {Envelope, LoggedEvent} from '../protocol/event.ts'
+import {jsonBytes} from '../protocol/json.ts'
+import {limits} from '../protocol/version.ts'
+import type {EventVerdict} from '../protocol/wire.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import type {Rejection, SessionLog} from '../storage/session-log.ts'
+import type {ServerLink} from './server-link.ts'
+
+/** Room for the envelope of the request itself. */
+const batchBytes = limits.bodyBytes - 16 * 1024
+
+/**
+ * Brings one session level with the server: pushes what is pending, oldest first, and pulls what is missing.
+ * Restartable anywhere, since both halves only say again what the records say. [SYNC-1, SYNC-3, SYNC-4]
+ */
+export async function syncSession(link: ServerLink, store: DeviceStore, log: SessionLog): Promise<void> {
+  for (;;) {
+    const batch = withinBytes(await store.pending(log.id, limits.batchEvents))
+    if (batch.length === 0) break
+    const {verdicts, head} = await link.push(log.id, batch)
+    await log.receive(acceptedInOrder(batch, verdicts))
+    await log.reject(verdicts.flatMap(rejection))
+    if (log.head < head) await pullSession(link, log)
+    if (!progressed(batch, await store.pending(log.id, 1))) break
+  }
+}
+
+/** Pulls pages until nothing is missing. */
+export async function pullSession(link: ServerLink, log: SessionLog): Promise<void> {
+  for (;;) {
+    const before = log.head
+    const page = await link.pull(log.id, before)
+    await log.receive(page.events)
+    // A server that says "more" but sends nothing new must not make us loop.
+    if (!page.more || log.head === before) return
+  }
+}
+
+/** The server's answer already tells where our own events stand, which saves the pull when nobody else wrote. */
+function acceptedInOrder(batch: readonly LoggedEvent[], verdicts: readonly EventVerdict[]): Envelope[] {
+  const seqs = new Map(
+    verdicts.flatMap(verdict => (verdict.status === 'rejected' ? [] : [[verdict.id, verdict.seq] as const])),
+  )
+  return batch
+    .flatMap(event => {
+      const seq = seqs.get(event.id)
+      return seq === undefined ? [] : [{...event, seq} as Envelope]
+    })
+    .sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
+}
+
+function rejection(verdict: EventVerdict): Rejection[] {
+  return verdict.status === 'rejected' ? [{id: verdict.id as Rejection['id'], reason: verdict.error.message}] : []
+}
+
+function progressed(batch: readonly LoggedEvent[], pending: readonly LoggedEvent[]): boolean {
+  return pending[0] !== undefined && pending[0].id !== batch[0]?.id
+}
+
+function withinBytes(events: readonly LoggedEvent[]): LoggedEvent[] {
+  let bytes = 0
+  const batch: LoggedEvent[] = []
+  for (const event of events) {
+    bytes += jsonBytes(event) + 1
+    if (bytes > batchBytes && batch.length > 0) break
+    batch.push(event)
+  }
+  return batch
+}

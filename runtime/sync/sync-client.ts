@@ -1,0 +1,184 @@
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import type {LiveMessage} from '../protocol/wire.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import type {SessionLog} from '../storage/session-log.ts'
+import type {CuttableLink} from './http-link.ts'
+import {pullSession, syncSession} from './session-sync.ts'
+import {backoffMs, initialSync, onSignal, type SyncSignal, type SyncState} from './sync-state.ts'
+
+export type SyncParts = {
+  link: CuttableLink
+  store: DeviceStore
+  environment: Environment
+  openLog(session: SessionId): Promise<SessionLog>
+  onState(state: SyncState): void
+  onFactChanged(key: string): void
+}
+
+/**
+ * Keeps a device level with the server over one live connection. A poke only says where to look; the records say
+ * what is missing, so a lost poke, a lost answer or a restart on either side costs time and nothing else. [SYNC-3]
+ */
+export class SyncClient {
+  #state: SyncState = initialSync
+  #stop = new AbortController()
+  #running: Promise<void> | null = null
+  #wakeUp: (() => void) | null = null
+  readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
+  readonly #active = new Set<Promise<void>>()
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  /** Failed calls in a row while the live connection itself is fine. */
+  #failedCalls = 0
+
+  constructor(private readonly parts: SyncParts) {}
+
+  get state(): SyncState {
+    return this.#state
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.parts.link.setOnline(false)
+    this.#wakeUp?.()
+    await this.#running
+    await Promise.all(this.#active)
+  }
+
+  setOnline(online: boolean): void {
+    this.parts.link.setOnline(online)
+    this.#signal({type: online ? 'joined' : 'cut'})
+    this.#wakeUp?.()
+  }
+
+  /** A new token, or the network is back: try now instead of at the end of the pause. */
+  hurry(): void {
+    if (this.#state.state !== 'live') this.#wakeUp?.()
+  }
+
+  /** Something was appended on this device: push it as soon as the server can be reached. */
+  touch(session: SessionId): void {
+    if (this.#state.state === 'live') this.#sync(session, false)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      if (this.#state.state !== 'cut') await this.#connection()
+      if (this.#stop.signal.aborted) return
+      await this.#pause(
+        this.#state.state === 'cut' ? null : backoffMs(this.#state.failures, this.parts.environment.random()),
+      )
+    }
+  }
+
+  /** One live connection, from opening to its end. */
+  async #connection(): Promise<void> {
+    try {
+      await this.parts.link.live(message => this.#take(message), this.#stop.signal)
+      this.#signal({type: 'ended'})
+    } catch (error) {
+      this.#signal({type: 'failed', error: HoldfastError.from(error, 'offline')})
+    }
+  }
+
+  #take(message: LiveMessage): void {
+    switch (message.type) {
+      case 'hello':
+        this.#signal({type: 'connected'})
+        this.#track(this.#catchUp())
+        return
+      case 'head':
+        this.#sync(message.session, true)
+        return
+      case 'fact':
+        this.parts.onFactChanged(message.key)
+        return
+      case 'expired':
+      case 'inbox':
+        return
+    }
+  }
+
+  /** After every (re)connect: everything that either side may have missed. */
+  async #catchUp(): Promise<void> {
+    try {
+      const remote = await this.parts.link.sessions()
+      for (const {id, head} of remote) {
+        if ((await this.parts.openLog(id)).head < head) this.#sync(id, true)
+      }
+      for (const {id} of await this.parts.store.sessions()) this.#sync(id, false)
+    } catch {
+      this.#retryLater(() => this.#track(this.#catchUp()))
+    }
+  }
+
+  #sync(session: SessionId, pull: boolean): void {
+    const busy = this.#busy.get(session)
+    if (busy) {
+      busy.again = true
+      busy.pull ||= pull
+      return
+    }
+    this.#busy.set(session, {again: false, pull})
+    this.#track(this.#syncUntilLevel(session))
+  }
+
+  async #syncUntilLevel(session: SessionId): Promise<void> {
+    const job = this.#busy.get(session)
+    if (!job) return
+    try {
+      const log = await this.parts.openLog(session)
+      do {
+        const {pull} = job
+        Object.assign(job, {again: false, pull: false})
+        if (pull) await pullSession(this.parts.link, log)
+        await syncSession(this.parts.link, this.parts.store, log)
+      } while (job.again)
+      this.#busy.delete(session)
+      this.#failedCalls = 0
+    } catch {
+      this.#busy.delete(session)
+      this.#retryLater(() => this.#sync(session, true))
+    }
+  }
+
+  /** With the connection gone, the next `hello` catches up by itself; with it alive, this one call is tried again. [SYNC-6] */
+  #retryLater(again: () => void): void {
+    if (this.#stop.signal.aborted || this.#state.state !== 'live') return
+    this.#failedCalls += 1
+    const wait = backoffMs(this.#failedCalls, this.parts.environment.random())
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      if (this.#state.state === 'live') again()
+    }, wait)
+    this.#timers.add(timer)
+  }
+
+  #signal(signal: SyncSignal): void {
+    this.#state = onSignal(this.#state, signal)
+    if (signal.type === 'connected') this.#failedCalls = 0
+    this.parts.onState(this.#state)
+  }
+
+  #track(work: Promise<void>): void {
+    this.#active.add(work)
+    work.finally(() => this.#active.delete(work))
+  }
+
+  #pause(ms: number | null): Promise<void> {
+    return new Promise(resolve => {
+      const timer = ms === null ? undefined : setTimeout(done, ms)
+      function done() {
+        clearTimeout(timer)
+        resolve()
+      }
+      this.#wakeUp = done
+    })
+  }
+}
