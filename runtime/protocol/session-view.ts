@@ -1,0 +1,46 @@
+import type {RunId, SessionId} from './ids.ts'
+import type {Passport} from './passport.ts'
+import type {RunStatus} from './run.ts'
+import type {TranscriptEntry} from './transcript.ts'
+
+/** Whether this device reaches the server, and if not, why: cut by the user, unreachable, or not let in. */
+export type Connection = {
+  state: 'live' | 'connecting' | 'cut' | 'unreachable' | 'unauthenticated' | 'local_only'
+  /** One sentence for a person; empty when live. */
+  detail: string
+}
+
+/** What the page renders of one session; a new immutable value on every change. */
+export type SessionView = {
+  session: SessionId
+  agent: string
+  title: string | null
+  /** The last entries, oldest first; `earlier` says that there are more above. */
+  entries: TranscriptEntry[]
+  earlier: boolean
+  /** Text of the reply being generated now: never stored, gone with the connection. */
+  streaming: {run: RunId; text: string} | null
+  status: RunStatus | 'idle'
+  /** What the session waits for, in one sentence; null while it works or is idle. */
+  waitingFor: string | null
+  /** This device holds custody, so its loop advances the run. */
+  custody: 'here' | 'elsewhere' | 'nobody'
+  passport: Passport | null
+  /** Events that the server does not have yet. */
+  pending: number
+  rejected: number
+  head: number
+  /** The write that could not be made durable, or null. */
+  storageFault: string | null
+}
+
+export type SessionListItem = {
+  id: SessionId
+  agent: string
+  title: string | null
+  /** First words of the latest message. */
+  excerpt: string
+  updatedAt: number
+  pending: number
+  status: SessionView['status']
+}

@@ -1,0 +1,293 @@
+import * as z from 'zod'
+import {type CustodyState, evolveCustody, initialCustody} from './custody.ts'
+import type {Event, LoggedEvent} from './event.ts'
+import {type CallId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
+import type {Json} from './json.ts'
+import {
+  evolveOperation,
+  hasEnded,
+  isVoidable,
+  type OperationState,
+  operationTransitions,
+  proposedOperation,
+} from './operation.ts'
+import type {Refusal} from './refusal.ts'
+import {
+  evolveRun,
+  isActive,
+  isRunTransition,
+  type RunState,
+  type RunStatus,
+  runPersonKinds,
+  runStatus,
+  runTransitions,
+  startedRun,
+} from './run.ts'
+import type {Effect} from './tool.ts'
+import {limits} from './version.ts'
+
+/** What a message does that arrives while a run is active. [RUN-3] */
+export const busyPolicySchema = z.enum(['steer'])
+export type BusyPolicy = z.infer<typeof busyPolicySchema>
+
+const title = z.string().min(1).max(200)
+
+export const sessionKinds = {
+  'session.opened': z.strictObject({
+    agent: z.string().min(1).max(100),
+    policy: busyPolicySchema,
+    title: title.optional(),
+  }),
+  'session.forked': z.strictObject({
+    agent: z.string().min(1).max(100),
+    policy: busyPolicySchema,
+    title: title.optional(),
+    from: z.strictObject({session: sessionIdSchema, seq: z.int().positive()}),
+  }),
+  'message.posted': z.strictObject({
+    text: z
+      .string()
+      .min(1, 'expected a message of at least one character')
+      .max(limits.messageCharacters, `expected at most ${limits.messageCharacters} characters`),
+  }),
+  ...runPersonKinds,
+}
+
+export type CallState = {
+  id: CallId
+  run: RunId
+  tool: string
+  effect: Effect | 'unknown'
+  input: Json
+  fault: string | null
+  /** The intent is recorded: the effect may have been tried. */
+  called: boolean
+}
+
+/**
+ * Control state: everything that decides what may happen next, and nothing else. Small however long the transcript,
+ * folded as events commit and stored beside the log on both sides.
+ */
+export type SessionState = {
+  session: SessionId | null
+  agent: string | null
+  policy: BusyPolicy
+  title: string | null
+  forkedFrom: {session: SessionId; seq: number} | null
+  /** The last confirmed event folded in; 0 for none. */
+  head: number
+  custody: CustodyState
+  /** The latest run, active or not. */
+  run: RunState | null
+  /** Calls that have no result yet, oldest first, of whichever run. [LOG-7] */
+  calls: CallState[]
+  /** Operations whose call has no result yet, or that have not ended. */
+  operations: OperationState[]
+  /** Messages that no step has seen yet, oldest first. */
+  unanswered: EventId[]
+  unreadable: {event: EventId; why: string} | null
+}
+
+export const initialSession: SessionState = {
+  session: null,
+  agent: null,
+  policy: 'steer',
+  title: null,
+  forkedFrom: null,
+  head: 0,
+  custody: initialCustody,
+  run: null,
+  calls: [],
+  operations: [],
+  unanswered: [],
+  unreadable: null,
+}
+
+/** A server event that follows from admitting another: written in the same transaction, by the server only. */
+export type Consequence = {
+  kind: 'operation.voided'
+  run: RunId
+  data: Extract<Event, {kind: 'operation.voided'}>['data']
+}
+
+export type Verdict = {refusal: Refusal} | {refusal: null; consequences: Consequence[]}
+
+/**
+ * May this event be appended to a session in this state, and what follows from it? The device asks before it writes,
+ * the server asks again before it accepts: same code, same answer. [RUN-1, RUN-2, RUN-4, CUS-1]
+ */
+export function decide(state: SessionState, event: Event): Verdict {
+  const refusal = refuse(state, event)
+  return refusal ? {refusal} : {refusal: null, consequences: consequencesOf(state, event)}
+}
+
+function refuse(state: SessionState, event: Event): Refusal | null {
+  const opening = event.kind === 'session.opened' || event.kind === 'session.forked'
+  if (opening !== (state.session === null)) {
+    return opening
+      ? refused(event, 'a session that is already open', 'user', ['append to it', 'open another under a new id'])
+      : refused(event, 'a session that has not been opened', 'user', ['session.opened', 'session.forked'])
+  }
+  if (event.device !== null && event.epoch !== undefined) {
+    const stale = refuseStaleEpoch(state, event)
+    if (stale) return stale
+  }
+  if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
+  if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
+  return null
+}
+
+function refuseStaleEpoch(state: SessionState, event: Event): Refusal | null {
+  const {holder, epoch} = state.custody
+  if (event.epoch === epoch && event.device === holder) return null
+  return {
+    code: 'stale_epoch',
+    asked: `${event.kind} under epoch ${event.epoch}`,
+    met: `epoch ${epoch} held by ${holder === event.device ? 'this device' : 'another device'}`,
+    owner: 'loop',
+    legal: ['pull the session', 'claim custody'],
+  }
+}
+
+function refuseRunTransition(state: SessionState, event: Event): Refusal | null {
+  if (!isRunTransition(event.kind)) return null
+  const row = runTransitions[event.kind]
+  const from: readonly RunStatus[] = row.from
+  const starting = event.kind === 'run.started'
+  const byUser = row.owner === 'user'
+  if (!byUser && event.epoch === undefined)
+    return refused(event, 'no epoch on a run event', row.owner, ['send the epoch held'])
+  if (event.run === undefined) return refused(event, 'no run named', row.owner, ['name the run'])
+  const met = starting && !isActive(state.run) ? 'new' : runStatus(state.run, state.operations)
+  if (!from.includes(met)) return refused(event, `a run that is ${met}`, row.owner, legalRunEvents(state))
+  if (!starting && state.run?.id !== event.run) return refused(event, 'another run', row.owner, legalRunEvents(state))
+  if (!starting && !byUser && event.attempt !== state.run?.attempt) {
+    return refused(event, `attempt ${state.run?.attempt}`, row.owner, legalRunEvents(state))
+  }
+  return refuseCall(state, event)
+}
+
+function refuseCall(state: SessionState, event: Event): Refusal | null {
+  if (event.kind !== 'tool.called' && event.kind !== 'tool.returned' && event.kind !== 'operation.proposed') return null
+  const call = state.calls.find(open => open.id === event.data.call)
+  if (!call)
+    return refused(
+      event,
+      'no open call under this id',
+      'loop',
+      state.calls.map(open => `answer ${open.id}`),
+    )
+  if (event.kind !== 'operation.proposed') return null
+  const rival = state.operations.find(operation => operation.call === call.id)
+  return rival ? refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome']) : null
+}
+
+function refuseOperationTransition(state: SessionState, event: Event): Refusal | null {
+  if (!('operation' in event.data)) return null
+  const id = event.data.operation
+  const operation = state.operations.find(open => open.id === id)
+  const owner = event.kind.startsWith('approval.') ? 'approval service' : 'operation service'
+  if (!operation) return refused(event, 'no open operation under this id', owner, [])
+  const from = operationTransitions[event.kind] ?? []
+  return from.includes(operation.status) ? null : refused(event, `an operation that is ${operation.status}`, owner, [])
+}
+
+function refused(event: Event, met: string, owner: Refusal['owner'], legal: string[]): Refusal {
+  return {code: 'refused', asked: event.kind, met, owner, legal}
+}
+
+/** The run events that the table allows now, for refusals and the passport. */
+export function legalRunEvents(state: SessionState): string[] {
+  const met = runStatus(state.run, state.operations)
+  const over = met === 'completed' || met === 'cancelled' || met === 'failed_final'
+  const status = over ? 'new' : met
+  return Object.entries(runTransitions)
+    .filter(([, row]) => (row.from as readonly RunStatus[]).includes(status))
+    .map(([kind]) => kind)
+}
+
+/** A correction and a cancel void what has not started yet; what has started is reported, not undone. [RUN-4, RUN-7] */
+function consequencesOf(state: SessionState, event: Event): Consequence[] {
+  if (event.kind !== 'message.posted' && event.kind !== 'run.cancelled') return []
+  const reason = event.kind === 'run.cancelled' ? 'The run was cancelled.' : 'A newer instruction arrived.'
+  return state.operations
+    .filter(isVoidable)
+    .map(({id, run}) => ({kind: 'operation.voided', run, data: {operation: id, reason, because: event.id}}))
+}
+
+/** Folds one event in; total: an event that `decide` would refuse still folds to something, never throws. */
+export function evolve(state: SessionState, event: LoggedEvent): SessionState {
+  const head = Math.max(state.head, event.seq ?? 0)
+  if ('unreadable' in event) {
+    return {...state, head, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
+  }
+  return settleEnded({...evolveReadable(state, event), head, custody: evolveCustody(state.custody, event)})
+}
+
+function evolveReadable(state: SessionState, event: Event): SessionState {
+  switch (event.kind) {
+    case 'session.opened':
+    case 'session.forked': {
+      const {agent, policy, title} = event.data
+      const forkedFrom = event.kind === 'session.forked' ? event.data.from : null
+      return {...state, session: event.session, agent, policy, title: title ?? null, forkedFrom}
+    }
+    case 'message.posted':
+      return {...state, unanswered: [...state.unanswered, event.id]}
+    case 'run.started':
+      return event.run ? {...state, run: startedRun(event, event.run)} : state
+    case 'step.prepared': {
+      const seen = new Set(event.data.manifest.answers)
+      return {...evolveOwnRun(state, event), unanswered: state.unanswered.filter(id => !seen.has(id))}
+    }
+    case 'model.replied':
+      return {...evolveOwnRun(state, event), calls: [...state.calls, ...callsOf(state, event)]}
+    case 'tool.called':
+      return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
+    case 'tool.returned':
+      return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
+    case 'operation.proposed':
+      return event.run ? {...state, operations: [...state.operations, proposedOperation(event, event.run)]} : state
+    default:
+      return evolveOperations(evolveOwnRun(state, event), event)
+  }
+}
+
+function evolveOwnRun(state: SessionState, event: Event): SessionState {
+  return state.run && event.run === state.run.id ? {...state, run: evolveRun(state.run, event)} : state
+}
+
+function evolveOperations(state: SessionState, event: Event): SessionState {
+  if (!('operation' in event.data)) return state
+  const id = event.data.operation
+  return {
+    ...state,
+    operations: state.operations.map(operation =>
+      operation.id === id ? evolveOperation(operation, event) : operation,
+    ),
+  }
+}
+
+function callsOf(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): CallState[] {
+  const pinned = new Map(state.run?.pin.tools.map(tool => [tool.name, tool.effect]))
+  return event.data.content.flatMap(part =>
+    part.type === 'call' && event.run
+      ? {
+          id: part.call,
+          run: event.run,
+          tool: part.tool,
+          effect: pinned.get(part.tool) ?? 'unknown',
+          input: part.input,
+          fault: part.fault ?? null,
+          called: false,
+        }
+      : [],
+  )
+}
+
+/** An operation leaves the control state once it has ended and its call has its result; the ledger keeps it for ever. */
+function settleEnded(state: SessionState): SessionState {
+  const open = new Set(state.calls.map(call => call.id))
+  const operations = state.operations.filter(operation => !hasEnded(operation) || open.has(operation.call))
+  return operations.length === state.operations.length ? state : {...state, operations}
+}

@@ -1,0 +1,151 @@
+import type {LoggedEvent} from './event.ts'
+import type {EventId} from './ids.ts'
+import type {Json} from './json.ts'
+import type {OperationStatus} from './operation.ts'
+
+/** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
+export type Durability = {status: 'device'} | {status: 'server'; seq: number} | {status: 'rejected'; reason: string}
+export type DurableEvent = {event: LoggedEvent; durability: Durability}
+
+type Base = {id: EventId; at: number; durability: Durability}
+
+export type ToolEntry = Base & {
+  type: 'tool'
+  call: string
+  tool: string
+  input: Json
+  /** The call's own result; null while there is none. */
+  result: {outcome: 'ok' | 'error' | 'denied' | 'aborted' | 'superseded'; output: Json} | null
+  /** Set when the call became an operation on the server. */
+  operation: {
+    id: string
+    status: OperationStatus
+    reason: string | null
+    receipt: Json
+    approval: {id: string; role: string; reason: string; expiresAt: number; digest: string} | null
+    decidedBy: string | null
+  } | null
+}
+
+export type NoticeEntry = Base & {
+  type: 'notice'
+  /** Why the line is there; the page words it. */
+  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'model_failed' | 'custody' | 'unreadable'
+  text: string
+}
+
+/** One line of the conversation as a person reads it: folded from events, in their order, nothing left out. */
+export type TranscriptEntry =
+  | (Base & {type: 'message'; text: string; from: 'person'})
+  | (Base & {type: 'reply'; text: string; from: 'agent'})
+  | ToolEntry
+  | NoticeEntry
+
+/** Pure fold of events in log order into entries; feed it a whole log or a window that starts at a message. */
+export function transcriptOf(events: readonly DurableEvent[]): TranscriptEntry[] {
+  const entries: TranscriptEntry[] = []
+  const calls = new Map<string, ToolEntry>()
+  const operations = new Map<string, ToolEntry>()
+  for (const durable of events) {
+    const {event} = durable
+    if (event.kind === 'operation.proposed' && !('unreadable' in event) && durable.durability.status !== 'rejected') {
+      const card = calls.get(event.data.call)
+      if (card) operations.set(event.data.operation, proposed(card, event.data.operation))
+    } else if (!updateCard(durable, calls, operations)) {
+      for (const entry of entriesOf(durable)) {
+        entries.push(entry)
+        if (entry.type === 'tool') calls.set(entry.call, entry)
+      }
+    }
+  }
+  return entries
+}
+
+function proposed(card: ToolEntry, id: string): ToolEntry {
+  card.operation = {id, status: 'proposed', reason: null, receipt: null, approval: null, decidedBy: null}
+  return card
+}
+
+function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
+  const base = {id: event.id, at: event.at, durability}
+  const notice = (about: NoticeEntry['about'], text: string): NoticeEntry[] => [{...base, type: 'notice', about, text}]
+  if ('unreadable' in event) return notice('unreadable', event.unreadable)
+  switch (event.kind) {
+    case 'message.posted':
+      return [{...base, type: 'message', from: 'person', text: event.data.text}]
+    case 'model.replied':
+      return event.data.content.flatMap((part): TranscriptEntry[] => {
+        if (part.type === 'text') return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text}] : []
+        if (part.type === 'reasoning') return []
+        return [
+          {...base, type: 'tool', call: part.call, tool: part.tool, input: part.input, result: null, operation: null},
+        ]
+      })
+    case 'session.forked':
+      return notice('forked', `Branched from ${event.data.from.session} after event ${event.data.from.seq}.`)
+    case 'run.cancelled':
+      return notice('cancelled', event.data.reason ?? 'The run was cancelled.')
+    case 'run.failed':
+      return notice('failed', event.data.message)
+    case 'run.retried':
+      return notice('retried', 'Trying again from the last confirmed step.')
+    case 'model.failed':
+      return notice('model_failed', event.data.message)
+    case 'run.completed':
+      return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
+    case 'custody.granted':
+      return notice('custody', 'Another device took over.')
+    default:
+      return []
+  }
+}
+
+/** Later events about a call change its card instead of adding a line; true when the event was such a one. */
+function updateCard(
+  {event, durability}: DurableEvent,
+  calls: Map<string, ToolEntry>,
+  operations: Map<string, ToolEntry>,
+): boolean {
+  if ('unreadable' in event || durability.status === 'rejected') return false
+  if (event.kind === 'tool.returned') {
+    const card = calls.get(event.data.call)
+    if (card) card.result = {outcome: event.data.outcome, output: event.data.output}
+    return true
+  }
+  if (!('operation' in event.data) || event.kind === 'operation.proposed') return false
+  const operation = operations.get(event.data.operation)?.operation
+  if (!operation) return true
+  switch (event.kind) {
+    case 'approval.requested': {
+      const {approval, role, reason, expiresAt, digest} = event.data
+      Object.assign(operation, {
+        status: 'awaiting_approval',
+        reason,
+        approval: {id: approval, role, reason, expiresAt, digest},
+      })
+      return true
+    }
+    case 'approval.granted':
+      Object.assign(operation, {status: 'authorised', reason: event.data.note ?? null, decidedBy: event.data.by})
+      return true
+    case 'approval.rejected':
+      Object.assign(operation, {status: 'rejected', reason: event.data.note ?? null, decidedBy: event.data.by})
+      return true
+    case 'approval.expired':
+      Object.assign(operation, {status: 'expired', reason: 'Nobody decided in time.'})
+      return true
+    case 'operation.executed':
+      Object.assign(operation, {status: 'executed', receipt: event.data.receipt})
+      return true
+    case 'operation.authorised':
+    case 'operation.refused':
+    case 'operation.failed':
+    case 'operation.uncertain':
+    case 'operation.voided':
+      Object.assign(operation, {status: event.kind.slice('operation.'.length), reason: event.data.reason})
+      return true
+    case 'operation.started':
+      Object.assign(operation, {status: 'started'})
+      return true
+  }
+}

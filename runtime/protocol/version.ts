@@ -1,0 +1,14 @@
+/** Sent with every request; a server refuses another major protocol with `version_mismatch` instead of guessing. */
+export const protocolVersion = 1
+
+/** Stated and enforced on both sides; bytes are of UTF-8 JSON. */
+export const limits = {
+  bodyBytes: 1024 * 1024,
+  batchEvents: 500,
+  eventBytes: 256 * 1024,
+  valueBytes: 64 * 1024,
+  jsonDepth: 64,
+  messageCharacters: 16_000,
+  pendingEvents: 1000,
+  pageEvents: 500,
+} as const

@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import {errorBodySchema} from './errors.ts'
+import {envelopeSchema} from './event.ts'
+import {deviceIdSchema, eventIdSchema, sessionIdSchema} from './ids.ts'
+import {limits} from './version.ts'
+
+/**
+ * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`.
+ *
+ *   device                                        server
+ *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
+ *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
+ *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
+ *     │ GET  /v1/sessions ──────────────────────────▶ the subject's sessions with their heads
+ *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
+ *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
+ *     │ ◀──── event: inbox {}                         because every (re)connect starts with `hello` and a pull.
+ *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
+ *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
+ *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
+ *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
+ *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
+ *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
+ *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
+ *
+ * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
+ * first seq for each event. [LOG-3, SYNC-4]
+ */
+export const pushSchema = z.strictObject({
+  events: z
+    .array(z.unknown())
+    .min(1)
+    .max(limits.batchEvents, `expected at most ${limits.batchEvents} events in a batch`),
+})
+
+export const verdictSchema = z.discriminatedUnion('status', [
+  z.strictObject({status: z.literal('accepted'), id: eventIdSchema, seq: z.int().positive()}),
+  z.strictObject({status: z.literal('duplicate'), id: eventIdSchema, seq: z.int().positive()}),
+  z.strictObject({status: z.literal('rejected'), id: z.string(), error: errorBodySchema}),
+])
+export type EventVerdict = z.infer<typeof verdictSchema>
+
+export const pushAnswerSchema = z.strictObject({verdicts: z.array(verdictSchema), head: z.int().nonnegative()})
+export type PushAnswer = z.infer<typeof pushAnswerSchema>
+
+/** Envelopes, not events: a kind that this build does not know must arrive and be kept. [LOG-4] */
+export const pageSchema = z.strictObject({
+  events: z.array(envelopeSchema),
+  head: z.int().nonnegative(),
+  more: z.boolean(),
+})
+export type Page = z.infer<typeof pageSchema>
+
+export const sessionSummarySchema = z.strictObject({
+  id: sessionIdSchema,
+  agent: z.string(),
+  title: z.string().nullable(),
+  head: z.int().nonnegative(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
+export type SessionSummary = z.infer<typeof sessionSummarySchema>
+export const sessionListSchema = z.strictObject({sessions: z.array(sessionSummarySchema)})
+
+export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
+
+export const liveMessageSchema = z.discriminatedUnion('type', [
+  z.strictObject({type: z.literal('hello')}),
+  z.strictObject({type: z.literal('head'), session: sessionIdSchema, head: z.int()}),
+  z.strictObject({type: z.literal('inbox')}),
+  z.strictObject({type: z.literal('fact'), key: z.string()}),
+  z.strictObject({type: z.literal('expired')}),
+])
+export type LiveMessage = z.infer<typeof liveMessageSchema>
+
+export const modelListSchema = z.strictObject({
+  models: z.array(z.strictObject({name: z.string(), provider: z.string()})),
+})
+
+/** Header that every request and answer carries. */
+export const protocolHeader = 'holdfast-protocol'
