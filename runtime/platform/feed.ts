@@ -7,6 +7,9 @@ import {channelNames} from './locks.ts'
 export interface Feed {
   publish(topic: string, frame: unknown): void
   listen<Frame>(topic: string, listener: (frame: Frame) => void): () => void
+  /** Lets go of every channel but keeps the listeners, as a page in the back/forward cache must. */
+  pause(): void
+  resume(): void
   close(): void
 }
 
@@ -34,9 +37,13 @@ export function openFeed(name: string): Feed {
     const known = topics.get(topic)
     if (known) return known
     const opened: Topic = {channel: new BroadcastChannel(channelNames.feed(name, topic)), listeners: new Set()}
-    opened.channel.onmessage = event => deliver(opened, event.data)
+    hear(opened)
     topics.set(topic, opened)
     return opened
+  }
+
+  function hear(topic: Topic): void {
+    topic.channel.onmessage = event => deliver(topic, event.data)
   }
 
   function close(topic: string): void {
@@ -66,7 +73,16 @@ export function openFeed(name: string): Feed {
         if (opened.listeners.delete(listener)) retireWhenIdle(topic, opened)
       }
     },
-    close: () => {
+    pause() {
+      for (const topic of topics.values()) topic.channel.close()
+    },
+    resume() {
+      for (const topic of topics.values()) {
+        topic.channel = new BroadcastChannel(topic.channel.name)
+        hear(topic)
+      }
+    },
+    close() {
       for (const topic of [...topics.keys()]) close(topic)
     },
   }

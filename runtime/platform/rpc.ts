@@ -17,6 +17,8 @@ export type Remote<S> = {
 
 export interface Connection<S> {
   service: Remote<S>
+  /** The same calls with the method's name as data, for whoever passes them on. */
+  call(method: string, args: unknown[]): Promise<unknown>
   /** Rejects every pending and every later call with 'peer_gone': whoever learns of the peer's death says so here. */
   fail(reason: string): void
   close(): void
@@ -87,7 +89,7 @@ export function connectService<S extends object>(endpoint: Endpoint, options: De
     guarded.close()
   }
 
-  return {service: methodProxy<S>(call), fail, close: () => fail('This connection was closed.')}
+  return {service: methodProxy<S>(call), call, fail, close: () => fail('This connection was closed.')}
 }
 
 function open(envelope: Envelope): unknown {
