@@ -147,5 +147,7 @@ function updateCard(
     case 'operation.started':
       Object.assign(operation, {status: 'started'})
       return true
+    default:
+      return true
   }
 }
