@@ -1,5 +1,4 @@
 import {readFile} from 'node:fs/promises'
-import {join} from 'node:path'
 import {pathToFileURL} from 'node:url'
 import type {Plugin} from 'vite'
 import {preparedDataDir} from './make-data-dir.ts'
@@ -10,13 +9,11 @@ const virtualId = 'virtual:holdfast-data-dir'
  * Resolves `virtual:holdfast-data-dir` to the URL of the prepared data directory: a file beside the bundle in a
  * build, a file on this machine under test and in development.
  */
-export function preparedDataDirPlugin(): Plugin {
-  let cacheDir = ''
+export function preparedDataDirPlugin({cacheDir}: {cacheDir: string}): Plugin {
   let building = false
   return {
     name: 'holdfast-data-dir',
     configResolved(config) {
-      cacheDir = join(config.root, 'node_modules', '.cache', 'holdfast')
       building = config.command === 'build'
     },
     resolveId: id => (id === virtualId ? `\0${virtualId}` : undefined),
