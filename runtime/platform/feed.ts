@@ -1,0 +1,94 @@
+import {channelNames} from './locks.ts'
+
+/**
+ * Frames for whoever listens, in any tab. A frame may be lost (nobody listened, the leader died): it is a hint to
+ * look, or a token to paint, never the record.
+ */
+export interface Feed {
+  publish(topic: string, frame: unknown): void
+  listen<Frame>(topic: string, listener: (frame: Frame) => void): () => void
+  /** Lets go of every channel but keeps the listeners, as a page in the back/forward cache must. */
+  pause(): void
+  resume(): void
+  close(): void
+}
+
+interface Topic {
+  channel: BroadcastChannel
+  listeners: Set<(frame: never) => void>
+  retirement?: ReturnType<typeof setTimeout>
+}
+
+/** A burst of frames, such as a model's tokens, should not open a channel for each one. */
+const idleMs = 5_000
+
+/**
+ * Publishes and hears the frames of the database called `name`, one channel a topic.
+ *
+ * @example
+ * const feed = openFeed('desk')
+ * const stop = feed.listen<{seq: number}>('ses_1', ({seq}) => console.log(seq))
+ * feed.publish('ses_1', {seq: 7})
+ */
+export function openFeed(name: string): Feed {
+  const topics = new Map<string, Topic>()
+
+  function open(topic: string): Topic {
+    const known = topics.get(topic)
+    if (known) return known
+    const opened: Topic = {channel: new BroadcastChannel(channelNames.feed(name, topic)), listeners: new Set()}
+    hear(opened)
+    topics.set(topic, opened)
+    return opened
+  }
+
+  function hear(topic: Topic): void {
+    topic.channel.onmessage = event => deliver(topic, event.data)
+  }
+
+  function close(topic: string): void {
+    const opened = topics.get(topic)
+    clearTimeout(opened?.retirement)
+    opened?.channel.close()
+    topics.delete(topic)
+  }
+
+  function retireWhenIdle(topic: string, opened: Topic): void {
+    clearTimeout(opened.retirement)
+    if (opened.listeners.size === 0) opened.retirement = setTimeout(() => close(topic), idleMs)
+  }
+
+  return {
+    publish(topic, frame) {
+      const opened = open(topic)
+      opened.channel.postMessage(frame)
+      deliver(opened, frame)
+      retireWhenIdle(topic, opened)
+    },
+    listen(topic, listener) {
+      const opened = open(topic)
+      clearTimeout(opened.retirement)
+      opened.listeners.add(listener)
+      return () => {
+        if (opened.listeners.delete(listener)) retireWhenIdle(topic, opened)
+      }
+    },
+    pause() {
+      for (const topic of topics.values()) topic.channel.close()
+    },
+    resume() {
+      for (const topic of topics.values()) {
+        topic.channel = new BroadcastChannel(topic.channel.name)
+        hear(topic)
+      }
+    },
+    close() {
+      for (const topic of [...topics.keys()]) close(topic)
+    },
+  }
+}
+
+/** A channel does not deliver to the object that posted, so listeners beside the publisher are called directly. */
+function deliver(topic: Topic, frame: unknown): void {
+  for (const listener of [...topic.listeners]) (listener as (frame: unknown) => void)(frame)
+}

@@ -1,0 +1,26 @@
+/** A value that tells its listeners when it changes. */
+export interface Observable<T> {
+  get(): T
+  set(value: T): void
+  /** Returns its unsubscribe. */
+  listen(listener: (value: T) => void): () => void
+}
+
+export function createObservable<T>(initial: T): Observable<T> {
+  const listeners = new Set<(value: T) => void>()
+  let value = initial
+  return {
+    get: () => value,
+    set(next) {
+      if (next === value) return
+      value = next
+      for (const listener of [...listeners]) listener(value)
+    },
+    listen(listener) {
+      listeners.add(listener)
+      return () => {
+        listeners.delete(listener)
+      }
+    },
+  }
+}

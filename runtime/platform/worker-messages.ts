@@ -1,0 +1,17 @@
+import type {Deadlines} from './deadline.ts'
+
+/** What a page and its worker say to each other outside the service's own calls. */
+export type ToWorker =
+  | {holdfast: 'init'; name: string; config: unknown; port: MessagePort; deadlines: Deadlines}
+  | {holdfast: 'ping'}
+
+export type ToPage =
+  /** The worker's script runs and serves; nothing is opened yet. */
+  {holdfast: 'ready'; retry: readonly string[]} | {holdfast: 'role'; role: Role} | {holdfast: 'pong'}
+
+export type Role = 'starting' | 'leader' | 'follower'
+
+/** The application may post on the same worker, so anything else that arrives is left alone. */
+export function isOurs<Message extends ToWorker | ToPage>(data: unknown): data is Message {
+  return typeof data === 'object' && data !== null && 'holdfast' in data
+}

@@ -1,0 +1,11 @@
+/** TypeScript declares these for workers only, and this project is compiled once for page and worker. */
+interface FileSystemSyncAccessHandle {
+  write(bytes: Uint8Array, options?: {at: number}): number
+  truncate(size: number): void
+  flush(): void
+  close(): void
+}
+
+interface FileSystemFileHandle {
+  createSyncAccessHandle(): Promise<FileSystemSyncAccessHandle>
+}

@@ -1,0 +1,115 @@
+import {builtinModules} from 'node:module'
+import {join} from 'node:path'
+import react from '@vitejs/plugin-react'
+import type {EnvironmentOptions, Plugin, PluginOption} from 'vite'
+import {VitePWA} from 'vite-plugin-pwa'
+import {defineConfig} from 'vitest/config'
+import {preparedDataDirPlugin} from './runtime/storage/prepared/vite-plugin.ts'
+import ClosingLine from './test/support/closing-line.ts'
+
+const here = import.meta.dirname
+const at = (...path: string[]) => join(here, ...path)
+const preparedDataDir = () => preparedDataDirPlugin({cacheDir: at('node_modules/.cache/holdfast')})
+
+/** The page: one app for every route, precached whole so that it opens with the server stopped. */
+const page: EnvironmentOptions = {
+  build: {outDir: at('dist/page'), emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022'},
+}
+
+const server: EnvironmentOptions = {
+  consumer: 'server',
+  build: onNode('dist/server', {server: at('web-demo/server.ts')}),
+}
+
+/** The package: the public entries and what they share; dependencies stay the installer's. */
+const lib: EnvironmentOptions = {
+  consumer: 'server',
+  build: onNode('dist/lib', {
+    index: at('runtime/index.ts'),
+    worker: at('runtime/worker.ts'),
+    node: at('runtime/node.ts'),
+    testing: at('runtime/testing.ts'),
+    'sync-server': at('sync-server/index.ts'),
+    'sync-server-node': at('sync-server/node.ts'),
+  }),
+}
+
+function onNode(outDir: string, input: Record<string, string>): EnvironmentOptions['build'] {
+  return {
+    outDir: at(outDir),
+    emptyOutDir: true,
+    emitAssets: true,
+    copyPublicDir: false,
+    minify: false,
+    target: 'node20',
+    rollupOptions: {
+      input,
+      external: isDependency,
+      preserveEntrySignatures: 'strict',
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: 'shared/[name].js',
+        assetFileNames: 'assets/[name]-[hash][extname]',
+      },
+    },
+  }
+}
+
+function isDependency(id: string): boolean {
+  return id.startsWith('node:') || builtinModules.includes(id) || /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*(\/|$)/.test(id)
+}
+
+/** Workbox would otherwise write a service worker for the server and the package too. */
+function onlyFor(environment: string, plugins: PluginOption[]): PluginOption[] {
+  const limit = (plugin: Plugin): Plugin => ({...plugin, applyToEnvironment: ({name}) => name === environment})
+  return plugins.flat().map(plugin => limit(plugin as Plugin))
+}
+
+const offline = () =>
+  VitePWA({
+    strategies: 'generateSW',
+    registerType: 'autoUpdate',
+    // An inline script would need a hole in the Content-Security-Policy.
+    injectRegister: 'script',
+    manifest: {name: 'Holdfast refund desk', short_name: 'Refund desk', start_url: '/', display: 'standalone'},
+    workbox: {
+      globPatterns: ['**/*.{html,js,css,wasm,data,bin,svg,png,woff2,webmanifest}'],
+      globIgnores: ['**/initdb-*.wasm'],
+      maximumFileSizeToCacheInBytes: 32 * 1024 * 1024,
+      navigateFallback: '/index.html',
+      navigateFallbackDenylist: [/^\/v1\//, /^\/demo\//],
+    },
+  })
+
+export default defineConfig({
+  // Vitest runs over the whole repository; the page's own root is where its index.html lies.
+  root: process.env.VITEST ? here : at('web-demo'),
+  plugins: [preparedDataDir(), ...onlyFor('client', [react(), offline()])],
+  worker: {format: 'es', plugins: () => [preparedDataDir()]},
+  // Pre-bundling would lose the files that PGlite finds beside its own module.
+  optimizeDeps: {exclude: ['@electric-sql/pglite']},
+  server: {fs: {allow: [here]}},
+  environments: {client: page, server, lib},
+  builder: {
+    async buildApp({build, environments}) {
+      for (const name of ['client', 'server', 'lib']) await build(environments[name]!)
+    },
+  },
+  test: {
+    reporters: ['default', new ClosingLine()],
+    projects: [
+      {extends: true, test: {name: 'node', include: ['test/**/*.test.ts'], exclude: ['test/browser/**']}},
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 240_000,
+        },
+      },
+    ],
+    benchmark: {include: ['test/bench/**/*.bench.ts']},
+  },
+})
