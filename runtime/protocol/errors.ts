@@ -91,7 +91,7 @@ export class HoldfastError extends Error {
 }
 
 /** Parses at a boundary; the error names the first field that is wrong and what was expected there. */
-export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw badInput(what, result.error)
