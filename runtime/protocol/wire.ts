@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {inboxItemSchema} from './approval.ts'
 import {errorBodySchema} from './errors.ts'
 import {envelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, sessionIdSchema} from './ids.ts'
@@ -63,6 +64,21 @@ export type SessionSummary = z.infer<typeof sessionSummarySchema>
 export const sessionListSchema = z.strictObject({sessions: z.array(sessionSummarySchema)})
 
 export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
+
+/** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */
+export const custodyAnswerSchema = z.strictObject({
+  holder: deviceIdSchema,
+  epoch: z.int().positive(),
+  head: z.int().nonnegative(),
+})
+export type CustodyAnswer = z.infer<typeof custodyAnswerSchema>
+
+/** A decision is answered with the one item as it then stands. */
+export const inboxSchema = z.strictObject({approvals: z.array(inboxItemSchema)})
+export type Inbox = z.infer<typeof inboxSchema>
+
+/** Every answer that is not 2xx. */
+export const errorAnswerSchema = z.strictObject({error: errorBodySchema})
 
 export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('hello')}),

@@ -1,0 +1,63 @@
+import {Hono} from 'hono'
+import {cors} from 'hono/cors'
+import {secureHeaders} from 'hono/secure-headers'
+import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {protocolHeader} from '../runtime/protocol/wire.ts'
+import type {OperationContext} from './authority/operation-context.ts'
+import type {OperationDriver} from './authority/operations.ts'
+import type {Authenticate} from './principal.ts'
+import {approvalRoutes} from './routes/approvals.ts'
+import {custodyRoutes} from './routes/custody.ts'
+import {eventRoutes} from './routes/events.ts'
+import {factRoutes} from './routes/facts.ts'
+import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
+import {liveRoutes} from './routes/live.ts'
+import {type Models, modelRoutes} from './routes/models.ts'
+import {passportRoutes} from './routes/passports.ts'
+import {sessionRoutes} from './routes/sessions.ts'
+
+export type AppParts = {
+  context: OperationContext
+  driver: OperationDriver
+  authenticate: Authenticate
+  models: Models
+  cors: {origins: string[]} | null
+  bodyBytes: number
+  heartbeatMs: number
+  closing: AbortSignal
+}
+
+/** Puts the guards before the routes: protocol, size, caller, and only then anything that reads the request. */
+export function createApp(parts: AppParts): App {
+  const {context, driver} = parts
+  const app = new Hono<Env>()
+  app.use(secureHeaders())
+  if (parts.cors) app.use(crossOrigin(parts.cors.origins))
+  app.get('/healthz', c => c.json({ok: true}))
+  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
+  eventRoutes(app, context, driver)
+  sessionRoutes(app, context.store)
+  custodyRoutes(app, context)
+  approvalRoutes(app, context, driver)
+  factRoutes(app, context.facts)
+  passportRoutes(app, context.store)
+  modelRoutes(app, parts.models)
+  liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
+  app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
+  app.onError((error, c) => {
+    if (isFault(error)) context.onFault(error)
+    return errorAnswer(c, error)
+  })
+  return app
+}
+
+function crossOrigin(origins: string[]) {
+  return cors({
+    origin: origins,
+    allowHeaders: ['authorization', 'content-type', protocolHeader],
+    exposeHeaders: [protocolHeader],
+    allowMethods: ['GET', 'POST'],
+    maxAge: 600,
+  })
+}

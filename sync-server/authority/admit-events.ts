@@ -1,0 +1,106 @@
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
+import {refusalError} from '../../runtime/protocol/refusal.ts'
+import {decide} from '../../runtime/protocol/session.ts'
+import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
+import type {Principal} from '../principal.ts'
+import {deviceSeqKey, type Known, type LockedSession} from '../storage/store.ts'
+import {type AppendBatch, appendBatch} from './append-batch.ts'
+import type {Authority} from './authority.ts'
+import {pokeAbout} from './poke.ts'
+import {rejected, type Screened, screenEvents} from './screen-event.ts'
+
+export type Admission = PushAnswer & {proposed: OperationId[]}
+
+/**
+ * Admits a batch in one transaction under the session's lock, a verdict for each event; consequences (voided
+ * operations) commit with the event that has them. [SYNC-1, LOG-2, LOG-3, RUN-4]
+ *
+ * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's
+ */
+export async function admitEvents(
+  authority: Authority,
+  principal: Principal,
+  session: SessionId,
+  values: readonly unknown[],
+): Promise<Admission> {
+  const screened = await screenEvents(principal, session, values)
+  const {tenant, subject} = principal
+  const opens = screened.some(one => 'event' in one && isOpening(one.event))
+  const key = {tenant, session, subject, ...(opens && {create: subject})}
+  const admitted = await authority.store.sessions.locked(key, async locked => {
+    const batch = appendBatch(session, locked.state, authority.environment)
+    const verdicts = await judgeAll(locked, batch, screened)
+    await locked.append(batch.sealed, {state: batch.state, at: authority.environment.now()})
+    return {verdicts, head: batch.state.head, before: locked.state, sealed: batch.sealed}
+  })
+  if (!admitted) throw new HoldfastError('not_found', 'No such session.')
+  const {verdicts, head, before, sealed} = admitted.value
+  pokeAbout(authority, {tenant, subject, session}, before, sealed)
+  const proposed = sealed.flatMap(({event}) => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
+  return {verdicts, head, proposed}
+}
+
+function isOpening(event: Event): boolean {
+  return event.kind === 'session.opened' || event.kind === 'session.forked'
+}
+
+async function judgeAll(
+  locked: LockedSession,
+  batch: AppendBatch,
+  screened: readonly Screened[],
+): Promise<EventVerdict[]> {
+  const known = await locked.known(screened.flatMap(one => ('event' in one ? [one.event] : [])))
+  const verdicts: EventVerdict[] = []
+  for (const one of screened) {
+    verdicts.push('verdict' in one ? one.verdict : await judge(locked, batch, known, one.event, one.hash))
+  }
+  return verdicts
+}
+
+async function judge(
+  locked: LockedSession,
+  batch: AppendBatch,
+  known: Known,
+  event: Event,
+  hash: string,
+): Promise<EventVerdict> {
+  const first = known.events.get(event.id)
+  if (first?.hash === hash) return {status: 'duplicate', id: event.id, seq: first.seq}
+  const clash = first ? 'Another event already has this id.' : clashOf(known, event)
+  if (clash) return rejected(event.id, new HoldfastError('conflict', clash))
+  if (event.kind === 'session.forked') {
+    const head = await locked.headOf(event.data.from.session)
+    if (head === null || head < event.data.from.seq) {
+      return rejected(event.id, new HoldfastError('not_found', 'The session to branch from has no such event.'))
+    }
+  }
+  const verdict = decide(batch.state, event)
+  if (verdict.refusal) return rejected(event.id, refusalError(verdict.refusal))
+  const {seq} = batch.accept(event, hash)
+  for (const {kind, run, data} of verdict.consequences) {
+    await batch.serve('control', {kind, run, data, causes: [event.id]})
+  }
+  remember(known, event, seq, hash)
+  return {status: 'accepted', id: event.id, seq}
+}
+
+/** An identity names one thing for ever; whoever took it first keeps it. [ID-1, OP-3] */
+function clashOf(known: Known, event: Event): string | null {
+  if (known.deviceSeqs.has(deviceSeqKey(event.device, event.deviceSeq))) {
+    return `Another event of this device already has deviceSeq ${event.deviceSeq}.`
+  }
+  if (event.kind === 'run.started' && event.run && known.runs.has(event.run)) return 'Another run already has this id.'
+  if (event.kind === 'operation.proposed' && known.operations.has(event.data.operation)) {
+    return 'Another operation already has this id.'
+  }
+  return null
+}
+
+function remember(known: Known, event: Event, seq: number, hash: string): void {
+  known.events.set(event.id, {session: event.session, seq, hash})
+  known.deviceSeqs.set(deviceSeqKey(event.device, event.deviceSeq), event.id)
+  if (event.kind === 'run.started' && event.run) known.runs.add(event.run)
+  if (event.kind === 'operation.proposed') known.operations.add(event.data.operation)
+}

@@ -1,0 +1,12 @@
+import type {Environment} from '../../runtime/protocol/environment.ts'
+import type {Bus} from '../bus.ts'
+import type {Store} from '../storage/store.ts'
+
+/** What every part of the authority works with. */
+export type Authority = {
+  store: Store
+  bus: Bus
+  environment: Environment
+  /** Told of every fault that no caller can be told of; must not throw. */
+  onFault: (error: unknown) => void
+}

@@ -1,0 +1,23 @@
+import {type Envelope, type Event, eventContent} from '../../runtime/protocol/event.ts'
+import type {Json} from '../../runtime/protocol/json.ts'
+
+/** SHA-256 of the UTF-8 text, lower-case hex. */
+export async function sha256(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(hash), byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Equal for two deliveries of one event whatever the order of their keys. [LOG-3] */
+export function contentHash(event: Envelope | Event): Promise<string> {
+  return sha256(sortedJson(eventContent(event)))
+}
+
+/** Not RFC 8785, which has no text for a lone surrogate: an event may hold one, and its hash never leaves the server. */
+function sortedJson(value: Json): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`
+  const fields = Object.keys(value)
+    .sort()
+    .flatMap(key => (value[key] === undefined ? [] : [`${JSON.stringify(key)}:${sortedJson(value[key])}`]))
+  return `{${fields.join(',')}}`
+}

@@ -1,0 +1,41 @@
+import type {DataOf} from '../../runtime/protocol/event.ts'
+import {type Json, jsonSchema} from '../../runtime/protocol/json.ts'
+import type {OperationDefinition, Operations} from '../define-operation.ts'
+import type {LedgerRow} from '../storage/store.ts'
+import {operationDigest} from './digest.ts'
+
+export type RefusalCode = DataOf<'operation.refused'>['code']
+export type Refused = {code: RefusalCode; reason: string}
+export type Prepared = {definition: OperationDefinition; input: Json; digest: string}
+
+/**
+ * Finds the tool and parses the input by its contract. Asked again before execution: what a deployment has changed in
+ * between shows as another digest. [OP-2, OP-7]
+ */
+export async function prepareOperation(operations: Operations, row: LedgerRow): Promise<Prepared | Refused> {
+  const definition = Object.hasOwn(operations, row.tool) ? operations[row.tool] : undefined
+  if (!definition) return {code: 'unknown_tool', reason: `This server has no operation "${row.tool}".`}
+  if (definition.tool.version !== row.version) {
+    return {
+      code: 'version_mismatch',
+      reason: `"${row.tool}" is at version ${definition.tool.version} here, not ${row.version}.`,
+    }
+  }
+  const parsed = await definition.tool.input.safeParseAsync(row.input)
+  if (!parsed.success) return invalid(parsed.error.issues[0])
+  const input = jsonSchema.safeParse(parsed.data)
+  if (!input.success) return invalid(input.error.issues[0])
+  const digest = await operationDigest(row, input.data)
+  if (digest === null) return {code: 'invalid_input', reason: 'input: expected well-formed text, got half a character.'}
+  return {definition, input: input.data, digest}
+}
+
+function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
+  const field = ['input', ...(issue?.path ?? [])].map(String).join('.')
+  return {code: 'invalid_input', reason: clip(`${field}: ${issue?.message ?? 'expected a valid value'}`)}
+}
+
+/** A reason from outside, cut to what an event may hold. */
+export function clip(text: string, length = 1000): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
+}

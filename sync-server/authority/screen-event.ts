@@ -1,0 +1,88 @@
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {
+  type Event,
+  isCustodianKind,
+  isReadable,
+  isServerKind,
+  type LoggedEvent,
+  readEvent,
+} from '../../runtime/protocol/event.ts'
+import type {SessionId} from '../../runtime/protocol/ids.ts'
+import type {EventVerdict} from '../../runtime/protocol/wire.ts'
+import type {Principal} from '../principal.ts'
+import {contentHash} from './hash.ts'
+
+/** An event that may be decided on, or the verdict that it already has. */
+export type Screened = {event: Event; hash: string} | {verdict: EventVerdict}
+
+/** Everything that can be said about a pushed event without looking at the session. [LOG-4, SYNC-1] */
+export async function screenEvents(
+  principal: Principal,
+  session: SessionId,
+  values: readonly unknown[],
+): Promise<Screened[]> {
+  const screened: Screened[] = []
+  let device: Event['device'] = null
+  for (const value of values) {
+    try {
+      const event = readEvent(value)
+      const fault = faultOf(event, principal, session, device)
+      if (fault) screened.push({verdict: rejected(event.id, fault)})
+      else if (isReadable(event)) {
+        device ??= event.device
+        screened.push({event, hash: await contentHash(event)})
+      }
+    } catch (error) {
+      screened.push({verdict: rejected(idOf(value), HoldfastError.from(error))})
+    }
+  }
+  return screened
+}
+
+export function rejected(id: string, error: HoldfastError): EventVerdict {
+  return {status: 'rejected', id, error: error.toBody()}
+}
+
+function idOf(value: unknown): string {
+  const named = typeof value === 'object' && value !== null && 'id' in value ? value.id : ''
+  return typeof named === 'string' ? named.slice(0, 200) : ''
+}
+
+function faultOf(
+  event: LoggedEvent,
+  principal: Principal,
+  session: SessionId,
+  device: Event['device'],
+): HoldfastError | null {
+  if (!isReadable(event)) return new HoldfastError('unreadable_event', `The event cannot be read: ${event.unreadable}.`)
+  if (isServerKind(event.kind)) {
+    return new HoldfastError('forbidden', `"${event.kind}" is written by the server only; a device cannot push it.`)
+  }
+  if (event.session !== session) return wrong('session', `expected the session of the request, ${session}`)
+  if (event.seq !== null) return wrong('seq', 'expected null; the server gives the sequence number')
+  if (event.device === null || event.deviceSeq === null) return wrong('device', 'expected a device and its deviceSeq')
+  if (device !== null && event.device !== device) return wrong('device', 'expected the same device in a whole batch')
+  return actorFault(event, principal)
+}
+
+/** Nobody speaks for another person, and the agent never speaks for any. */
+function actorFault(event: Event, principal: Principal): HoldfastError | null {
+  switch (event.actor.type) {
+    case 'person':
+      return event.actor.subject === principal.subject
+        ? null
+        : new HoldfastError('forbidden', 'event.actor: expected the subject of the token.')
+    case 'agent':
+      return isCustodianKind(event.kind) || event.kind === 'document.updated' || event.kind === 'session.forked'
+        ? null
+        : new HoldfastError('forbidden', `event.actor: "${event.kind}" is said by a person, not by an agent.`)
+    case 'service':
+      return new HoldfastError('forbidden', 'event.actor: expected a person or an agent; services are the server.')
+  }
+}
+
+function wrong(field: string, expected: string): HoldfastError {
+  return new HoldfastError('bad_input', `event.${field}: ${expected}`, {
+    details: {what: 'event', issues: [{field, expected}]},
+  })
+}

@@ -1,0 +1,75 @@
+import type {OperationId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
+import type {Json} from '../runtime/protocol/json.ts'
+import type {Basis, ToolContract} from '../runtime/protocol/tool.ts'
+import type {BoundFacts, FactValue} from './facts.ts'
+
+export type Authorisation =
+  | {allow: string}
+  /** A person who holds `role` decides within `expiresInMs` milliseconds. */
+  | {approval: {role: string; reason: string; expiresInMs: number}}
+  | {deny: string}
+
+/** A fact of the basis that is no longer as it was when the operation was proposed. */
+export type ChangedFact = {key: string; was: string; now: FactValue | null}
+
+export type Reconciliation = {executed: Json} | {notExecuted: string} | {unknown: string}
+
+export type OperationRequest<Input> = {
+  /** The idempotency key: hand it to the outside system. */
+  operation: OperationId
+  input: Input
+  tenant: TenantId
+  /** Whose session proposed it. */
+  subject: SubjectId
+}
+
+/**
+ * One external effect as the application implements it. The server calls `execute` at most once per operation; what
+ * it throws decides what is recorded: `OperationFailed` means that nothing happened, anything else that nobody knows.
+ */
+export interface OperationDefinition<Input = unknown> {
+  tool: ToolContract<Input>
+  /** Milliseconds for each call below; 30,000 unless told. */
+  deadlineMs?: number
+  authorise(request: OperationRequest<Input> & {facts: BoundFacts}): Promise<Authorisation> | Authorisation
+  /** Asked immediately before execution, with every fact of the basis that has moved since. [OP-5] */
+  recheck(
+    request: OperationRequest<Input> & {basis: Basis; changed: ChangedFact[]; facts: BoundFacts},
+  ): Promise<{ok: true} | {stale: string}> | {ok: true} | {stale: string}
+  /** Returns the receipt. `signal` aborts at the deadline. */
+  execute(request: OperationRequest<Input> & {signal: AbortSignal}): Promise<Json>
+  /**
+   * Finds out, by the operation id, whether the effect took place. `notExecuted` is final, so say it only when the
+   * effect cannot take place any more either; else `unknown`, and the server asks again later. [OP-4]
+   */
+  reconcile(request: OperationRequest<Input>): Promise<Reconciliation>
+}
+
+/** What `operations` takes: every external tool under its own name. */
+export type Operations = Record<string, OperationDefinition>
+
+/**
+ * Types an operation by its tool's input.
+ *
+ * @example
+ * const operations = {
+ *   refundOrder: defineOperation({
+ *     tool: refundOrder,
+ *     authorise: ({input}) => (input.cents > 5000 ? {approval: {role: 'lead', reason: 'Large refund', expiresInMs: 3_600_000}} : {allow: 'Small refund'}),
+ *     recheck: ({changed}) => (changed.length > 0 ? {stale: 'The order has changed.'} : {ok: true}),
+ *     execute: ({operation, input}) => bank.refund(operation, input.orderId, input.cents),
+ *     reconcile: async ({operation}) => {
+ *       const receipt = await bank.find(operation)
+ *       return receipt ? {executed: receipt} : {notExecuted: 'The bank has no such refund.'}
+ *     },
+ *   }),
+ * }
+ */
+export function defineOperation<Input>(definition: OperationDefinition<Input>): OperationDefinition {
+  return definition as OperationDefinition<unknown>
+}
+
+/** Thrown by `execute` when the effect definitely did not take place; the message is recorded and shown. */
+export class OperationFailed extends Error {
+  override readonly name = 'OperationFailed'
+}

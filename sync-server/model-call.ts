@@ -1,0 +1,42 @@
+import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
+import * as z from 'zod'
+
+const isArray = (value: unknown): value is unknown[] => Array.isArray(value)
+
+/** A file in a prompt is bytes, which JSON has no text for, or an address that this server would have to fetch. */
+function holdsFile(value: unknown): boolean {
+  return (
+    isArray(value) &&
+    value.some(part => typeof part === 'object' && part !== null && 'type' in part && part.type === 'file')
+  )
+}
+
+const messageSchema = z
+  .looseObject({
+    role: z.enum(['system', 'user', 'assistant', 'tool']),
+    content: z.union([z.string(), z.array(z.looseObject({type: z.string()}))]),
+  })
+  .refine(message => !holdsFile(message.content), 'expected no file parts; the gateway takes text and tools only')
+
+/**
+ * What a device may ask of a model: the call options of the provider specification as JSON. Headers are dropped, for
+ * with them a device could replace those that carry the server's key; whatever else is unknown is dropped too.
+ */
+export const callOptionsSchema = z
+  .object({
+    prompt: z.array(messageSchema).min(1),
+    maxOutputTokens: z.int().positive().optional(),
+    temperature: z.number().optional(),
+    stopSequences: z.array(z.string()).optional(),
+    topP: z.number().optional(),
+    topK: z.number().optional(),
+    presencePenalty: z.number().optional(),
+    frequencyPenalty: z.number().optional(),
+    responseFormat: z.looseObject({type: z.enum(['text', 'json'])}).optional(),
+    seed: z.int().optional(),
+    tools: z.array(z.looseObject({type: z.enum(['function', 'provider']), name: z.string()})).optional(),
+    toolChoice: z.looseObject({type: z.enum(['auto', 'none', 'required', 'tool'])}).optional(),
+    providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
+  })
+  // The shape above is what a device could get wrong; the provider itself judges the rest of a part.
+  .transform(options => options as unknown as LanguageModelV3CallOptions)

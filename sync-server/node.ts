@@ -1,0 +1,50 @@
+import {createAdaptorServer} from '@hono/node-server'
+import type {SyncServer} from './index.ts'
+
+export type NodeHost = {
+  url: string
+  /** Takes no more requests, lets those under way end, cuts what is left after the grace, then closes the server. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves on Node's own HTTP server, after picking up what an earlier process left open.
+ *
+ * @throws the system's error when the port is taken
+ * @example
+ * const host = await serveNode(server, {port: 8787})
+ * process.once('SIGTERM', () => void host.close())
+ */
+export async function serveNode(
+  server: SyncServer,
+  options: {
+    /** 0 takes any free port. */
+    port: number
+    /** This machine only unless told. */
+    host?: string
+    /** Milliseconds that requests under way get on close; 2,000 unless told. */
+    graceMs?: number
+  },
+): Promise<NodeHost> {
+  const host = options.host ?? '127.0.0.1'
+  await server.start()
+  const http = createAdaptorServer({fetch: server.fetch})
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject)
+    http.listen(options.port, host, resolve)
+  })
+  const address = http.address()
+  const port = typeof address === 'object' && address ? address.port : options.port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    close: async () => {
+      const closed = new Promise<void>(resolve => http.close(() => resolve()))
+      await server.close()
+      const cut = setTimeout(() => {
+        if ('closeAllConnections' in http) http.closeAllConnections()
+      }, options.graceMs ?? 2000)
+      await closed
+      clearTimeout(cut)
+    },
+  }
+}

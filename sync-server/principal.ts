@@ -1,0 +1,29 @@
+import * as z from 'zod'
+import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
+import {subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
+
+/** A lookup key from outside: a NUL cannot be stored as text, and a half surrogate would be stored as something else. */
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
+}
+const storable = 'expected well-formed text without NUL'
+
+/** Who a request speaks for, as the application's own token says; nothing in a body can widen it. [ID-4] */
+export const principalSchema = z.strictObject({
+  tenant: tenantIdSchema.refine(isStorable, storable),
+  subject: subjectIdSchema.refine(isStorable, storable),
+  roles: z.array(z.string().min(1).max(100).refine(isStorable, storable)).max(100),
+  /** Milliseconds since 1970; live streams end then. */
+  expiresAt: z.number(),
+})
+export type Principal = z.infer<typeof principalSchema>
+
+/** Whose records a query may see. */
+export type Owner = {tenant: TenantId; subject: SubjectId}
+
+/**
+ * Names the caller of a request from its headers alone.
+ *
+ * @throws HoldfastError `unauthenticated` or `token_expired`
+ */
+export type Authenticate = (request: Request) => Promise<Principal>

@@ -1,0 +1,40 @@
+import type {MiddlewareHandler} from 'hono'
+import {bodyLimit} from 'hono/body-limit'
+import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
+import {protocolHeader} from '../../runtime/protocol/wire.ts'
+import {type Authenticate, principalSchema} from '../principal.ts'
+import type {Env} from './http.ts'
+
+/** A device of another protocol is told so before anything it sends is taken for something else. */
+export function speaksProtocol(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    c.header(protocolHeader, String(protocolVersion))
+    const spoken = c.req.header(protocolHeader)
+    if (spoken !== undefined && spoken !== String(protocolVersion)) {
+      throw new HoldfastError(
+        'version_mismatch',
+        `This server speaks protocol ${protocolVersion}, not ${spoken.slice(0, 20)}.`,
+      )
+    }
+    await next()
+  }
+}
+
+export function bodyWithinLimit(bytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
+  return bodyLimit({
+    maxSize: bytes,
+    onError: () => {
+      throw new HoldfastError('too_large', `body: at most ${bytes} bytes are taken`, {details: {limit: bytes}})
+    },
+  })
+}
+
+export function authenticated(authenticate: Authenticate): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    c.header('cache-control', 'no-store')
+    const principal = parse(principalSchema, await authenticate(c.req.raw), 'principal')
+    c.set('principal', principal)
+    await next()
+  }
+}

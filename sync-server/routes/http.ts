@@ -1,0 +1,65 @@
+import type {Context, Hono} from 'hono'
+import type * as z from 'zod'
+import {type ErrorCode, HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {type RunId, runIdSchema, type SessionId, sessionIdSchema} from '../../runtime/protocol/ids.ts'
+import type {Principal} from '../principal.ts'
+
+export type Env = {Variables: {principal: Principal}}
+export type App = Hono<Env>
+export type Ctx = Context<Env>
+
+type Status = 400 | 401 | 403 | 404 | 409 | 413 | 426 | 500 | 502 | 503 | 504
+
+const statuses: Partial<Record<ErrorCode, Status>> = {
+  bad_input: 400,
+  unreadable_event: 400,
+  unauthenticated: 401,
+  token_expired: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  refused: 409,
+  stale_epoch: 409,
+  too_large: 413,
+  version_mismatch: 426,
+  model_failed: 502,
+  deadline: 504,
+}
+
+/** What the caller is told of an error; a fault of ours keeps its words at home. */
+export function errorAnswer(c: Context, error: unknown): Response {
+  const status = error instanceof HoldfastError ? statuses[error.code] : undefined
+  if (error instanceof HoldfastError && status) return c.json({error: error.toBody()}, status)
+  const fault = new HoldfastError('internal', 'The server failed; nothing of this request is known to have been kept.')
+  return c.json({error: fault.toBody()}, 500)
+}
+
+/** True for what is worth telling the operator: everything that is not the caller's own doing. */
+export function isFault(error: unknown): boolean {
+  return !(error instanceof HoldfastError) || statuses[error.code] === undefined
+}
+
+export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema): Promise<z.output<Schema>> {
+  const text = await c.req.text()
+  return parse(schema, parseJson(text), 'body')
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new HoldfastError('bad_input', 'body: expected JSON', {details: {what: 'body', issues: []}})
+  }
+}
+
+export function sessionParam(c: Ctx): SessionId {
+  return parse(sessionIdSchema, c.req.param('id'), 'session')
+}
+
+export function runParam(c: Ctx): RunId {
+  return parse(runIdSchema, c.req.param('id'), 'run')
+}
+
+export function noSuchSession(): HoldfastError {
+  return new HoldfastError('not_found', 'No such session.')
+}

@@ -1,0 +1,83 @@
+import {type SSEStreamingApi, streamSSE} from 'hono/streaming'
+import type {Environment} from '../../runtime/protocol/environment.ts'
+import type {LiveMessage} from '../../runtime/protocol/wire.ts'
+import type {Bus, Poke} from '../bus.ts'
+import type {Principal} from '../principal.ts'
+import type {App} from './http.ts'
+import {type Mailbox, mailbox} from './mailbox.ts'
+
+export type LiveOptions = {bus: Bus; environment: Environment; heartbeatMs: number; closing: AbortSignal}
+
+/**
+ * One stream a device. It listens before it says hello, so what commits after the device's first pull is never missed;
+ * it ends when the token does, because nobody would notice later that the caller may no longer listen. [SYNC-3]
+ */
+export function liveRoutes(app: App, options: LiveOptions): void {
+  app.get('/v1/live', c => {
+    const principal = c.get('principal')
+    c.header('x-accel-buffering', 'no')
+    return streamSSE(c, async stream => {
+      const box = mailbox<LiveMessage>()
+      const unsubscribe = options.bus.subscribe(poke => {
+        const message = messageFor(principal, poke)
+        if (message) box.post(keyOf(message), message)
+      })
+      const stop = () => box.close()
+      stream.onAbort(stop)
+      options.closing.addEventListener('abort', stop)
+      if (options.closing.aborted) stop()
+      try {
+        await send(stream, {type: 'hello'})
+        await deliver(stream, box, principal, options)
+      } finally {
+        unsubscribe()
+        options.closing.removeEventListener('abort', stop)
+      }
+    })
+  })
+}
+
+async function deliver(
+  stream: SSEStreamingApi,
+  box: Mailbox<LiveMessage>,
+  principal: Principal,
+  {environment, heartbeatMs}: LiveOptions,
+): Promise<void> {
+  for (;;) {
+    const left = principal.expiresAt - environment.now()
+    if (left <= 0) return send(stream, {type: 'expired'})
+    const messages = await box.take(Math.min(heartbeatMs, left))
+    if (messages === 'closed') return
+    for (const message of messages) await send(stream, message)
+    if (messages.length === 0) await stream.write(': still here\n\n')
+  }
+}
+
+async function send(stream: SSEStreamingApi, message: LiveMessage): Promise<void> {
+  await stream.writeSSE({event: message.type, data: JSON.stringify(message)})
+}
+
+/** What this principal may hear of; everything else passes by unsaid. [ID-4] */
+function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessage | null {
+  if (poke.tenant !== tenant) return null
+  switch (poke.type) {
+    case 'head':
+      return poke.subject === subject ? {type: 'head', session: poke.session, head: poke.head} : null
+    case 'inbox':
+      return roles.includes(poke.role) ? {type: 'inbox'} : null
+    case 'fact':
+      return poke.subject === undefined || poke.subject === subject ? {type: 'fact', key: poke.key} : null
+  }
+}
+
+/** A later poke about the same thing replaces an earlier one, so a slow reader costs one message a thing. [SYNC-6] */
+function keyOf(message: LiveMessage): string {
+  switch (message.type) {
+    case 'head':
+      return message.session
+    case 'fact':
+      return `fact ${message.key}`
+    default:
+      return message.type
+  }
+}

@@ -1,0 +1,44 @@
+/** Holds the latest message under each key until somebody takes them. */
+export type Mailbox<T> = {
+  post(key: string, message: T): void
+  /** Everything waiting, as soon as there is something; empty after `ms` without, 'closed' once closed. */
+  take(ms: number): Promise<T[] | 'closed'>
+  close(): void
+}
+
+/** Longest delay that a timer takes; a longer one would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
+
+export function mailbox<T>(): Mailbox<T> {
+  const waiting = new Map<string, T>()
+  let closed = false
+  let wake = () => {}
+
+  const wait = (ms: number) =>
+    new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, Math.min(ms, longestTimerMs))
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  return {
+    post: (key, message) => {
+      if (closed) return
+      waiting.set(key, message)
+      wake()
+    },
+    take: async ms => {
+      if (!closed && waiting.size === 0) await wait(ms)
+      if (closed) return 'closed'
+      const messages = [...waiting.values()]
+      waiting.clear()
+      return messages
+    },
+    close: () => {
+      closed = true
+      wake()
+    },
+  }
+}

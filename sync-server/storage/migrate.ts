@@ -1,0 +1,18 @@
+import {migrations} from './migrations.ts'
+import type {Sql} from './sql.ts'
+
+/** Brings the schema up to date: each step once, whole or not at all, also when several processes start together. */
+export async function migrate(sql: Sql): Promise<void> {
+  await sql.query('CREATE TABLE IF NOT EXISTS hf_migrations (name TEXT PRIMARY KEY)')
+  for (const {name, statements} of migrations) {
+    await sql.transaction(async tx => {
+      // The insert is the lock: a second process waits here until the first has committed, then finds the row.
+      const claimed = await tx.query(
+        'INSERT INTO hf_migrations (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING name',
+        [name],
+      )
+      if (claimed.length === 0) return
+      for (const statement of statements) await tx.query(statement)
+    })
+  }
+}

@@ -1,0 +1,110 @@
+import {type Event, eventContent} from '../../runtime/protocol/event.ts'
+import type {EventId, OperationId, RunId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import {insertAudit} from './pg-audit.ts'
+import {jsonText, projectEvents, type Where} from './project-events.ts'
+import {placeholders, type SqlQuery, type SqlValue, valuesList} from './sql.ts'
+import {type Commit, deviceSeqKey, type Known, type LockedSession, type SealedEvent, type SessionKey} from './store.ts'
+
+export type SessionRow = {id: string; subject: string; head: number; state: string}
+
+export function lockedSession(tx: SqlQuery, key: SessionKey, row: SessionRow): LockedSession {
+  const subject = row.subject as SubjectId
+  return {
+    subject,
+    state: JSON.parse(row.state) as SessionState,
+    known: events => known(tx, key, events),
+    headOf: session => headOf(tx, key, subject, session),
+    append: (sealed, commit) => append(tx, {tenant: key.tenant, session: key.session, subject}, sealed, commit),
+  }
+}
+
+async function headOf(tx: SqlQuery, key: SessionKey, subject: SubjectId, session: SessionId): Promise<number | null> {
+  const [row] = await tx.query<{head: number}>(
+    'SELECT head FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
+    [key.tenant, session, subject],
+  )
+  return row ? Number(row.head) : null
+}
+
+async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Known> {
+  const [first] = events
+  if (!first) return {events: new Map(), deviceSeqs: new Map(), runs: new Set(), operations: new Set()}
+  const ids = events.map(event => event.id)
+  const rows = await tx.query<{session: string; seq: number; id: string; content_hash: string}>(
+    `SELECT session, seq, id, content_hash FROM hf_events WHERE tenant = $1 AND id IN (${placeholders(ids.length, 1)})`,
+    [key.tenant, ...ids],
+  )
+  return {
+    events: new Map(
+      rows.map(row => [row.id as EventId, {session: row.session, seq: Number(row.seq), hash: row.content_hash}]),
+    ),
+    deviceSeqs: await takenDeviceSeqs(tx, key, events),
+    runs: new Set(await takenIds<RunId>(tx, key, 'hf_runs', startedRuns(events))),
+    operations: new Set(await takenIds<OperationId>(tx, key, 'hf_operations', proposedOperations(events))),
+  }
+}
+
+async function takenDeviceSeqs(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Map<string, EventId>> {
+  const pairs = events.flatMap((event): SqlValue[] => [event.device, event.deviceSeq])
+  const tuples = events.map((_, index) => `($${index * 2 + 3}, $${index * 2 + 4}::bigint)`).join(', ')
+  const rows = await tx.query<{id: string; device: Event['device']; device_seq: number}>(
+    `SELECT id, device, device_seq FROM hf_events
+     WHERE tenant = $1 AND session = $2 AND (device, device_seq) IN (${tuples})`,
+    [key.tenant, key.session, ...pairs],
+  )
+  return new Map(rows.map(row => [deviceSeqKey(row.device, Number(row.device_seq)), row.id as EventId]))
+}
+
+async function takenIds<Id extends string>(
+  tx: SqlQuery,
+  key: SessionKey,
+  table: 'hf_runs' | 'hf_operations',
+  ids: Id[],
+): Promise<Id[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.query<{id: string}>(
+    `SELECT id FROM ${table} WHERE tenant = $1 AND id IN (${placeholders(ids.length, 1)})`,
+    [key.tenant, ...ids],
+  )
+  return rows.map(row => row.id as Id)
+}
+
+function startedRuns(events: readonly Event[]): RunId[] {
+  return events.flatMap(event => (event.kind === 'run.started' && event.run ? [event.run] : []))
+}
+
+function proposedOperations(events: readonly Event[]): OperationId[] {
+  return events.flatMap(event => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
+}
+
+async function append(
+  tx: SqlQuery,
+  where: Where,
+  sealed: readonly SealedEvent[],
+  {state, at, audit}: Commit,
+): Promise<void> {
+  if (audit) await insertAudit(tx, audit)
+  if (sealed.length === 0) return
+  await insertEvents(tx, where, sealed)
+  await tx.query(
+    `UPDATE hf_sessions SET head = $3, state = $4, agent = $5, title = $6, updated_at = $7,
+       created_at = CASE WHEN head = 0 THEN $7 ELSE created_at END
+     WHERE tenant = $1 AND id = $2`,
+    [where.tenant, where.session, state.head, ...[state, state.agent, state.title].map(jsonText), at],
+  )
+  await projectEvents(tx, where, sealed, at)
+}
+
+async function insertEvents(tx: SqlQuery, where: Where, sealed: readonly SealedEvent[]): Promise<void> {
+  const rows = sealed.map(({event, hash}): SqlValue[] => {
+    const body = JSON.stringify(eventContent(event))
+    const {seq, id, device, deviceSeq, kind} = event
+    return [where.tenant, where.session, seq, id, device, deviceSeq, kind, hash, body.length, body]
+  })
+  await tx.query(
+    `INSERT INTO hf_events (tenant, session, seq, id, device, device_seq, kind, content_hash, bytes, body)
+     VALUES ${valuesList(rows.length, 10)}`,
+    rows.flat(),
+  )
+}

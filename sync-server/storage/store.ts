@@ -1,0 +1,134 @@
+import type {InboxItem} from '../../runtime/protocol/approval.ts'
+import type {Envelope, Event} from '../../runtime/protocol/event.ts'
+import type {
+  ApprovalId,
+  DeviceId,
+  EventId,
+  OperationId,
+  RunId,
+  SessionId,
+  SubjectId,
+  TenantId,
+} from '../../runtime/protocol/ids.ts'
+import type {Json} from '../../runtime/protocol/json.ts'
+import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {Basis} from '../../runtime/protocol/tool.ts'
+import type {SessionSummary} from '../../runtime/protocol/wire.ts'
+import type {Owner} from '../principal.ts'
+
+/** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
+export interface Store {
+  readonly sessions: SessionStore
+  readonly ledger: Ledger
+  readonly approvals: ApprovalBook
+  readonly audit: AuditTrail
+}
+
+/** A confirmed event with the hash of its content, by which a second delivery is recognised. */
+export type SealedEvent = {event: Event & {seq: number}; hash: string}
+
+/** Without `subject` the server asks on its own behalf; `create` makes the session if the id is free. */
+export type SessionKey = {tenant: TenantId; session: SessionId; subject?: SubjectId; create?: SubjectId}
+
+export interface SessionStore {
+  /**
+   * Runs `work` in one transaction that holds the session's row: nobody else appends to it meanwhile, and what `work`
+   * appended is kept whole or, if anything throws, not at all. A session that `create` made and nothing was appended to
+   * is not kept. Null for an unknown session and, alike, for another subject's. `work` may be run twice.
+   */
+  locked<T>(key: SessionKey, work: (session: LockedSession) => Promise<T>): Promise<{value: T} | null>
+  /** The subject's sessions, latest first, at most `limit`. */
+  list(owner: Owner, limit: number): Promise<SessionSummary[]>
+  /** Confirmed events with `seq > after`, gapless, oldest first, bounded by `limits`; null as above. */
+  page(owner: Owner, session: SessionId, after: number): Promise<{events: Envelope[]; head: number} | null>
+  /** Control state as of the last commit; null as above. */
+  state(owner: Owner, session: SessionId): Promise<SessionState | null>
+  /** The session that a run belongs to, the subject's own only. */
+  sessionOfRun(owner: Owner, run: RunId): Promise<SessionId | null>
+}
+
+/** One session under its lock; valid only inside `work`. */
+export interface LockedSession {
+  readonly subject: SubjectId
+  readonly state: SessionState
+  /** What the store already holds of the identities that these events would take. */
+  known(events: readonly Event[]): Promise<Known>
+  /** Head of another session of the same tenant and subject; null if there is none. */
+  headOf(session: SessionId): Promise<number | null>
+  /**
+   * Appends, moves the control state, and brings ledger and approvals in line with the events: one transaction.
+   * Sequence numbers must follow the head without a gap.
+   */
+  append(sealed: readonly SealedEvent[], commit: Commit): Promise<void>
+}
+
+/** What goes with an append: the state after it, the server's time (ms), and who is accountable for it. */
+export type Commit = {state: SessionState; at: number; audit?: AuditEntry}
+
+export type Known = {
+  events: Map<EventId, {session: string; seq: number; hash: string}>
+  /** Which event took a device's sequence number in this session. */
+  deviceSeqs: Map<string, EventId>
+  runs: Set<RunId>
+  operations: Set<OperationId>
+}
+
+export function deviceSeqKey(device: DeviceId | null, deviceSeq: number | null): string {
+  return `${device} ${deviceSeq}`
+}
+
+/** One operation as the ledger has it; never deleted, status always that of the last event about it. [OP-3] */
+export type LedgerRow = {
+  tenant: TenantId
+  operation: OperationId
+  session: SessionId
+  run: RunId
+  requestedBy: SubjectId
+  tool: string
+  version: string
+  input: Json
+  basis: Basis
+  digest: string | null
+  status: OperationStatus
+  /** Receipt, or why there is none. */
+  outcome: Json
+  proposedAt: number
+  updatedAt: number
+}
+
+export type OperationRef = {tenant: TenantId; operation: OperationId}
+
+export interface Ledger {
+  operation(ref: OperationRef): Promise<LedgerRow | null>
+  /**
+   * Operations that the server still has to do something about, oldest first: proposed, authorised or uncertain, and
+   * started ones untouched since `startedBefore` (ms). The one look across tenants; it returns references only.
+   */
+  open(options: {startedBefore: number; limit: number}): Promise<OperationRef[]>
+}
+
+export interface ApprovalBook {
+  get(tenant: TenantId, approval: ApprovalId): Promise<InboxItem | null>
+  /** What holders of these roles may decide, latest first, at most `limit`. */
+  inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<InboxItem[]>
+  /** Open approvals that expired before `now` (ms), across tenants, as references only. */
+  overdue(now: number, limit: number): Promise<{tenant: TenantId; approval: ApprovalId}[]>
+}
+
+export type AuditEntry = {
+  tenant: TenantId
+  subject: SubjectId
+  action: 'approval.granted' | 'approval.rejected' | 'approval.decision_refused'
+  /** Id of the record it is about. */
+  about: string
+  reason: string
+  at: number
+}
+
+export interface AuditTrail {
+  /** Append-only. */
+  record(entry: AuditEntry): Promise<void>
+  /** Oldest first. */
+  about(tenant: TenantId, about: string): Promise<AuditEntry[]>
+}
