@@ -1,5 +1,5 @@
 export {defineAgent, defineTool} from './loop/define.ts'
-export {openRuntime, type Runtime, type RuntimeOptions} from './page/open-runtime.ts'
+export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} from './page/open-runtime.ts'
 export type {Session} from './page/page-runtime.ts'
 export type {SharedDocument} from './page/shared-document.ts'
 export {type ErrorCode, HoldfastError} from './protocol/errors.ts'

@@ -140,8 +140,16 @@ class DeviceRuntime {
 
   async #write(session: OpenSession, draft: Draft): Promise<void> {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
-    const subject = parse(subjectIdSchema, this.parts.subject() ?? 'local', 'subject')
+    const subject = parse(subjectIdSchema, this.#author(), 'subject')
     await session.log.append({type: 'person', subject}, [draft])
+  }
+
+  #author(): string {
+    const subject = this.parts.subject()
+    if (subject) return subject
+    if (!this.#sync) return 'local'
+    // The server would refuse an event in nobody's name, so it is not taken in the first place.
+    throw new HoldfastError('unauthenticated', 'nobody has signed in on this device yet: bring a token first')
   }
 
   async #fork(id: SessionId, event: Draft['id'], from: {session: SessionId; seq: number}): Promise<void> {

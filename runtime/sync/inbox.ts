@@ -1,9 +1,9 @@
+import {systemEnvironment} from '../platform/environment.ts'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {systemEnvironment} from '../platform/environment.ts'
 import {type CuttableLink, httpLink} from './http-link.ts'
 import {backoffMs, initialSync, onSignal, type SyncState} from './sync-state.ts'
 

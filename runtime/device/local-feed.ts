@@ -1,0 +1,18 @@
+import type {Listen} from '../page/page-runtime.ts'
+import type {Publisher} from './runtime-service.ts'
+
+/** Frames within one process: publisher and listeners share memory. */
+export function localFeed(): Publisher & {listen: Listen} {
+  const topics = new Map<string, Set<(frame: never) => void>>()
+  return {
+    publish(topic, frame) {
+      for (const listener of [...(topics.get(topic) ?? [])]) (listener as (frame: unknown) => void)(frame)
+    },
+    listen(topic, listener) {
+      const listeners = topics.get(topic) ?? new Set()
+      topics.set(topic, listeners)
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type {PGlite} from '@electric-sql/pglite'
+import {openDeviceRuntime} from './device/device-runtime.ts'
+import {localFeed} from './device/local-feed.ts'
+import {TokenHolder} from './device/token-holder.ts'
+import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
+import {firstToken, type Runtime} from './page/open-runtime.ts'
+import {createSessions} from './page/page-runtime.ts'
+import {systemEnvironment} from './platform/environment.ts'
+import type {Environment} from './protocol/environment.ts'
+import type {ToolContract} from './protocol/tool.ts'
+import {openNodeDatabase} from './storage/pglite/open-node.ts'
+import {openPGliteStore} from './storage/pglite-store.ts'
+import {type CuttableLink, httpLink} from './sync/http-link.ts'
+
+export {
+  type Agent,
+  defineAgent,
+  defineTool,
+  gatewayModel,
+  type LocalToolContext,
+  type ModelGateway,
+  type ModelSource,
+  type ToolContext,
+} from './loop/define.ts'
+
+export type NodeRuntimeOptions<Tools extends readonly ToolContract[]> = {
+  agent: Agent<Tools>
+  model: ModelSource
+  tools: ToolImplementations<Tools>
+  /** A folder, held by one process at a time, or `memory://`. */
+  dataDir: string
+  /** Leave out for a runtime that never syncs. */
+  sync?: {url: string; token: string | (() => Promise<string>)} | {link: CuttableLink; token: string}
+  environment?: Environment
+  /** First pause before a failed model call is tried again, milliseconds. */
+  retryDelayMs?: number
+}
+
+/** A runtime in this process; its database is reachable for the application's own tables. */
+export interface NodeRuntime extends Runtime {
+  readonly db: PGlite
+}
+
+/**
+ * Opens a runtime in this Node process, over a folder or in memory.
+ *
+ * @throws HoldfastError `database_locked` naming the folder and the process that holds it
+ * @example
+ * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
+ */
+export async function openRuntime<const Tools extends readonly ToolContract[]>(
+  options: NodeRuntimeOptions<Tools>,
+): Promise<NodeRuntime> {
+  const {agent, model, tools, dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
+  const database = await openNodeDatabase({dataDir})
+  const token = new TokenHolder(await firstToken(sync))
+  const feed = localFeed()
+  const device = await openDeviceRuntime({
+    store: await openPGliteStore(database.db, environment),
+    hosts: [{agent, model, tools} as unknown as AgentHost],
+    environment,
+    link: linkOf(sync, token),
+    subject: () => token.subject(),
+    setToken: value => token.set(value),
+    publisher: feed,
+    ...(retryDelayMs !== undefined && {retryDelayMs}),
+  })
+  const sessions = createSessions({
+    service: device.service,
+    listen: feed.listen,
+    onOwnerChange: () => () => undefined,
+    environment,
+  })
+  return {
+    ...sessions,
+    db: database.db,
+    async close() {
+      await device.close()
+      await database.close()
+    },
+  }
+}
+
+function linkOf(sync: NodeRuntimeOptions<[]>['sync'], holder: TokenHolder): CuttableLink | null {
+  if (!sync) return null
+  if ('link' in sync) return sync.link
+  const {url, token} = sync
+  if (typeof token === 'string') return httpLink({url, token: async () => token})
+  return httpLink({
+    url,
+    token: async () => {
+      const value = await token()
+      holder.set(value)
+      return value
+    },
+  })
+}

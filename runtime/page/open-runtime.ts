@@ -1,0 +1,107 @@
+import type {Frames, RuntimeService} from '../device/runtime-service.ts'
+import {systemEnvironment} from '../platform/environment.ts'
+import {connectWorker} from '../platform/worker-client.ts'
+import type {RunId} from '../protocol/ids.ts'
+import type {Passport} from '../protocol/passport.ts'
+import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
+
+/** How a page reaches the one worker of this browser that owns the database and runs the agent. */
+export type RuntimeOptions = {
+  /** Makes this tab's worker; called again whenever one has died. Its module calls `serveAgent`. */
+  worker: () => Worker
+  /** Names the database in this browser; give every signed-in user another. Default `holdfast`. */
+  name?: string
+  /** Leave out for a device that never syncs. `token` is asked again whenever the server refuses the last one. */
+  sync?: {url: string; token: string | (() => Promise<string>)}
+  /** Milliseconds a call may take before it fails with `deadline`. Default 15,000. */
+  deadlineMs?: number
+}
+
+export interface Runtime {
+  /** Opens a new session of an agent, or one that this device has. A session id is never a user's or a device's. [ID-2] */
+  openSession(target: SessionTarget): Promise<Session>
+  /** Told this device's sessions, latest first, now and on every change; returns how to stop. */
+  subscribeSessions(listener: (sessions: SessionListItem[]) => void): () => void
+  subscribeConnection(listener: (connection: Connection) => void): () => void
+  /** `false` cuts the connection for real: every request and stream ends and none starts. */
+  setOnline(online: boolean): Promise<void>
+  passport(run: RunId): Promise<Passport | null>
+  close(): Promise<void>
+}
+
+/** A runtime in a browser: besides the sessions, what concerns tabs and workers. */
+export interface BrowserRuntime extends Runtime {
+  /** 'leader' owns the database; 'follower' goes through another tab. */
+  subscribeRole(listener: (role: 'starting' | 'leader' | 'follower') => void): () => void
+  /** Terminates this tab's worker at once, as a crash would, and starts another. */
+  killWorker(): void
+}
+
+/** What the page tells its worker when it starts. */
+export type WorkerConfig = {url: string | null; token: string | null}
+
+/**
+ * Opens the runtime of this browser; the same call in a second tab joins the first tab's database.
+ *
+ * @throws HoldfastError `misconfigured` naming what this browser lacks
+ * @example
+ * const runtime = await openRuntime({
+ *   worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
+ *   sync: {url: location.origin, token: () => fetchToken()},
+ * })
+ */
+export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
+  const {worker, name = 'holdfast', sync, deadlineMs = 15_000} = options
+  const config: WorkerConfig = {url: sync?.url ?? null, token: await firstToken(sync)}
+  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs})
+  const parts = {
+    service: client.service,
+    listen: <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) =>
+      client.listen<Frames[Topic]>(topic, listener),
+    onOwnerChange: (listener: () => void) => client.onRole(role => role !== 'starting' && listener()),
+    environment: systemEnvironment,
+  }
+  const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
+  return {
+    ...createSessions(parts),
+    subscribeRole(listener) {
+      listener(client.role())
+      return client.onRole(listener)
+    },
+    killWorker: () => client.kill(),
+    async close() {
+      stopTokens()
+      client.close()
+    },
+  }
+}
+
+/** Offline there may be none; then the worker starts without and asks. */
+export async function firstToken(
+  sync: Pick<NonNullable<RuntimeOptions['sync']>, 'token'> | undefined,
+): Promise<string | null> {
+  if (!sync) return null
+  if (typeof sync.token === 'string') return sync.token
+  return await sync.token().catch(() => null)
+}
+
+/** The owner of the database may live in another tab, so every page brings a token when one is asked for. */
+function bringTokens(
+  parts: {
+    service: Pick<RuntimeService, 'setToken'>
+    listen(topic: 'token', listener: () => void): () => void
+    onOwnerChange(listener: () => void): () => void
+  },
+  token: () => Promise<string>,
+): () => void {
+  // Offline there may be no new token; the owner asks again with its next refused call.
+  const bring = () =>
+    void token()
+      .then(value => parts.service.setToken(value))
+      .catch(() => undefined)
+  const stops = [parts.listen('token', bring), parts.onOwnerChange(bring)]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}

@@ -1,0 +1,1 @@
+export {type ScriptedModel, type ScriptedStep, scriptedModel} from './testing/scripted-model.ts'

@@ -1,0 +1,64 @@
+import {openDeviceRuntime} from './device/device-runtime.ts'
+import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
+import {TokenHolder} from './device/token-holder.ts'
+import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
+import type {WorkerConfig} from './page/open-runtime.ts'
+import {systemEnvironment} from './platform/environment.ts'
+import {hostWorker} from './platform/host-worker.ts'
+import type {ToolContract} from './protocol/tool.ts'
+import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
+import {openPGliteStore} from './storage/pglite-store.ts'
+import {httpLink} from './sync/http-link.ts'
+
+export {
+  type Agent,
+  defineAgent,
+  defineTool,
+  gatewayModel,
+  type LocalToolContext,
+  type ModelGateway,
+  type ModelSource,
+  type ToolContext,
+} from './loop/define.ts'
+
+/**
+ * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
+ * by. Call it while the worker's module is first evaluated.
+ *
+ * @example
+ * serveAgent(desk, {model: gatewayModel(), tools: {lookupOrder: ({orderId}, {facts}) => facts.read(`order/${orderId}`)}})
+ */
+export function serveAgent<const Tools extends readonly ToolContract[]>(
+  agent: Agent<Tools>,
+  implementation: {model: ModelSource; tools: ToolImplementations<Tools>},
+): void {
+  const host = {agent, ...implementation} as unknown as AgentHost
+  hostWorker<RuntimeService, WorkerConfig>({
+    retry: retriedMethods,
+    async open(config, {name, feed}) {
+      const database = await openBrowserDatabase({name})
+      const store = await openPGliteStore(database.db, systemEnvironment)
+      const token = new TokenHolder(config.token)
+      const link =
+        config.url === null
+          ? null
+          : httpLink({url: config.url, token: () => token.get(), onTokenRefused: () => feed.publish('token', null)})
+      const device = await openDeviceRuntime({
+        store,
+        hosts: [host],
+        environment: systemEnvironment,
+        link,
+        subject: () => token.subject(),
+        setToken: value => token.set(value),
+        publisher: feed,
+      })
+      return {
+        service: device.service,
+        async close() {
+          await device.close()
+          await database.close()
+        },
+      }
+    },
+  })
+}
