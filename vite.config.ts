@@ -98,7 +98,16 @@ export default defineConfig({
   test: {
     reporters: ['default', new ClosingLine()],
     projects: [
-      {extends: true, test: {name: 'node', include: ['test/**/*.test.ts'], exclude: ['test/browser/**']}},
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/browser/**'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         extends: true,
         test: {

@@ -37,6 +37,9 @@ export type DeviceParts = {
   retryDelayMs?: number
 }
 
+/** Milliseconds that changes are gathered before the list of sessions is made again. */
+const listPaceMs = 30
+
 const localOnly: Connection = {
   state: 'local_only',
   detail: 'This runtime has no server; everything stays on this device.',
@@ -57,7 +60,8 @@ export async function openDeviceRuntime(
 class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
-  #listing = false
+  #closed = false
+  #listing: Promise<void> | null = null
 
   constructor(
     private readonly parts: DeviceParts,
@@ -84,8 +88,10 @@ class DeviceRuntime {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     await this.#sync?.close()
     for (const session of this.#sessions.values()) await (await session).close()
+    await this.#listing
   }
 
   service(): RuntimeService {
@@ -240,15 +246,19 @@ class DeviceRuntime {
 
   /** Many changes in a burst become one new list. */
   #listChanged(): void {
-    if (this.#listing) return
-    this.#listing = true
-    setTimeout(() => {
-      this.#listing = false
-      this.#list().then(
-        list => this.parts.publisher.publish('sessions', list),
-        () => undefined,
-      )
-    }, 30)
+    this.#listing ??= this.#publishList().finally(() => {
+      this.#listing = null
+    })
+  }
+
+  async #publishList(): Promise<void> {
+    await new Promise(resolve => setTimeout(resolve, listPaceMs))
+    if (this.#closed) return
+    await this.#list().then(
+      list => this.parts.publisher.publish('sessions', list),
+      // The next change lists again.
+      () => undefined,
+    )
   }
 }
 

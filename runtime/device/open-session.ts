@@ -20,7 +20,7 @@ const textPaceMs = 40
 export class OpenSession {
   #watched = false
   #streaming: {run: RunId; text: string} | null = null
-  #publishing = false
+  #publishing: Promise<void> | null = null
   #stale = false
   #closed = false
   readonly #documents = new Map<string, Uint8Array | null>()
@@ -81,6 +81,7 @@ export class OpenSession {
   async close(): Promise<void> {
     this.#closed = true
     await this.loop.close()
+    await this.#publishing
   }
 
   #textChanged(run: RunId, text: string | null): void {
@@ -92,21 +93,25 @@ export class OpenSession {
   #changed(paceMs = 0): void {
     if (!this.#watched || this.#closed) return
     this.#stale = true
-    if (this.#publishing) return
-    this.#publishing = true
-    setTimeout(() => this.#publish(), paceMs)
+    this.#publishing ??= this.#publishWhileStale(paceMs).finally(() => {
+      this.#publishing = null
+      if (this.#stale) this.#changed(textPaceMs)
+    })
+  }
+
+  async #publishWhileStale(paceMs: number): Promise<void> {
+    await new Promise(resolve => setTimeout(resolve, paceMs))
+    this.#stale = false
+    if (this.#closed) return
+    // A picture that cannot be made is no fault of the session: the next change makes another.
+    await this.#publish().catch(() => undefined)
   }
 
   async #publish(): Promise<void> {
-    this.#stale = false
-    try {
-      const view = await this.view()
-      if (!this.#closed) this.parts.publisher.publish(`session:${this.log.id}`, view)
-      for (const name of this.#documents.keys()) await this.#publishDocument(name)
-    } finally {
-      this.#publishing = false
-      if (this.#stale) this.#changed(textPaceMs)
-    }
+    const view = await this.view()
+    if (this.#closed) return
+    this.parts.publisher.publish(`session:${this.log.id}`, view)
+    for (const name of this.#documents.keys()) await this.#publishDocument(name)
   }
 
   async #publishDocument(name: string): Promise<void> {

@@ -5,7 +5,7 @@
 export const migrations: readonly string[] = [
   `
   create table holdfast_device (
-    only boolean primary key default true check (only),
+    one boolean primary key default true check (one),
     id text not null
   );
   create table holdfast_sessions (

@@ -122,7 +122,7 @@ class Http {
       const response = await this.#request(method, path, body, all)
       if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
       return response.body
-        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000))
+        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000), {signal: all})
         .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
         .pipeThrough(new EventSourceParserStream())
     } finally {

@@ -1,0 +1,162 @@
+import type {PGlite} from '@electric-sql/pglite'
+import * as z from 'zod'
+import {defineAgent, defineTool} from '../../runtime/loop/define.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
+import {type CuttableLink, httpLink} from '../../runtime/sync/http-link.ts'
+import {
+  createSyncServer,
+  defineOperation,
+  type FactSource,
+  issueToken,
+  jwtAuth,
+  openPgStore,
+  pgliteSql,
+  type SyncServer,
+} from '../../sync-server/index.ts'
+
+/** A small refund desk for tests: real server, real store, a payment table that counts. */
+export const lookupOrder = defineTool({
+  name: 'lookupOrder',
+  description: 'Read one order.',
+  effect: 'read',
+  input: z.strictObject({orderId: z.string()}),
+})
+export const saveNote = defineTool({
+  name: 'saveNote',
+  description: 'Write a note into the database of this device and into the draft.',
+  effect: 'local',
+  input: z.strictObject({text: z.string()}),
+})
+export const refundOrder = defineTool({
+  name: 'refundOrder',
+  description: 'Refund one order.',
+  input: z.strictObject({orderId: z.string(), cents: z.int().positive()}),
+})
+export const desk = defineAgent({
+  name: 'desk',
+  version: '1.0.0',
+  instructions: 'You work at a refund desk.',
+  tools: [lookupOrder, saveNote, refundOrder],
+})
+
+export type Payment = {operation: string; orderId: string; cents: number}
+
+export type TestServer = {
+  server: SyncServer
+  db: PGlite
+  payments: Payment[]
+  orders: Map<string, {cents: number; version: number}>
+  token(subject: string, roles?: string[], tenant?: string): Promise<string>
+  link(subject: string, options?: {roles?: string[]; faults?: LinkFaults}): Promise<CuttableLink>
+  close(): Promise<void>
+}
+
+/** Faults of the way between device and server; each hook may throw, or change what arrives. */
+export type LinkFaults = {
+  before?: (method: string, path: string) => void | Promise<void>
+  after?: (method: string, path: string, response: Response) => void | Promise<void>
+}
+
+const secret = 'a secret that only these tests know, long enough'
+const jwt = {secret, issuer: 'holdfast-test', audience: 'holdfast-test'}
+
+/** Refunds over 5,000 cents need an approver; a refund pays into `payments`, keyed by operation. */
+export async function openTestServer(): Promise<TestServer> {
+  const database = await openNodeDatabase({dataDir: 'memory://'})
+  const payments: Payment[] = []
+  const orders = new Map([
+    ['A17', {cents: 8900, version: 1}],
+    ['B22', {cents: 3200, version: 1}],
+  ])
+  const facts: FactSource = {
+    read: async key => {
+      const order = orders.get(key.replace('order/', ''))
+      return order ? {value: {cents: order.cents}, version: String(order.version)} : null
+    },
+  }
+  const server = createSyncServer({
+    store: await openPgStore(pgliteSql(database.db)),
+    authenticate: jwtAuth(jwt),
+    facts,
+    operations: {
+      refundOrder: defineOperation({
+        tool: refundOrder,
+        authorise: ({input}) =>
+          input.cents > 5000
+            ? {approval: {role: 'approver', reason: `Refund of ${input.cents} cents`, expiresInMs: 3_600_000}}
+            : {allow: 'within the limit of 5,000 cents'},
+        recheck: ({changed}) => (changed.length > 0 ? {stale: 'The order has changed since.'} : {ok: true}),
+        execute: async ({operation, input}) => {
+          payments.push({operation, ...input})
+          return {receipt: `paid-${payments.length}`, cents: input.cents}
+        },
+        reconcile: async ({operation}) => {
+          const paid = payments.find(payment => payment.operation === operation)
+          return paid ? {executed: {receipt: 'found', cents: paid.cents}} : {notExecuted: 'no such payment'}
+        },
+      }),
+    },
+  })
+  await server.start()
+  const token: TestServer['token'] = (subject, roles = [], tenant = 'shop') =>
+    issueToken({...jwt, tenant, subject, roles})
+  return {
+    server,
+    db: database.db,
+    payments,
+    orders,
+    token,
+    link: async (subject, {roles = [], faults = {}} = {}) => {
+      const bearer = await token(subject, roles)
+      return httpLink({url: 'http://desk.test', token: async () => bearer, fetch: inProcess(server, faults)})
+    },
+    close: async () => {
+      await server.close()
+      await database.close()
+    },
+  }
+}
+
+/** fetch that reaches the server in this process, through the faults of a test. */
+function inProcess(server: SyncServer, faults: LinkFaults): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input instanceof URL ? input.href : (input as string), init)
+    const path = new URL(request.url).pathname
+    await faults.before?.(request.method, path)
+    request.signal.throwIfAborted()
+    const response = await server.fetch(request)
+    await faults.after?.(request.method, path, response)
+    return response
+  }
+}
+
+export function networkDown(): never {
+  throw new TypeError('fetch failed')
+}
+
+export const deskTools = {
+  lookupOrder: async (
+    {orderId}: {orderId: string},
+    {facts}: {facts: {read(key: string): Promise<{value: unknown; source: string} | null>}},
+  ) => {
+    const order = await facts.read(`order/${orderId}`)
+    if (!order) throw new HoldfastError('not_found', `there is no order ${orderId}`)
+    return {order: order.value, source: order.source} as never
+  },
+  saveNote: async (
+    {text}: {text: string},
+    {
+      sql,
+      document,
+    }: {
+      sql<Row>(query: string, params?: unknown[]): Promise<Row[]>
+      document: {write(name: string, text: string): Promise<void>}
+    },
+  ) => {
+    await sql('create table if not exists notes (text text)')
+    await sql('insert into notes (text) values ($1)', [text])
+    await document.write('draft', text)
+    return {saved: true}
+  },
+}
