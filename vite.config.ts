@@ -1,3 +1,4 @@
+import {realpathSync} from 'node:fs'
 import {builtinModules} from 'node:module'
 import {join} from 'node:path'
 import react from '@vitejs/plugin-react'
@@ -97,7 +98,7 @@ export default defineConfig({
   worker: {format: 'es', plugins: () => [preparedDataDir()], rollupOptions: {checks: quiet}},
   // Pre-bundling would lose the files that PGlite finds beside its own module.
   optimizeDeps: {exclude: ['@electric-sql/pglite']},
-  server: {fs: {allow: [here]}},
+  server: {fs: {allow: [here, realpathSync(at('node_modules'))]}},
   environments: {client: page, server, lib},
   builder: {
     async buildApp({build, environments}) {
