@@ -1,3 +1,4 @@
+import {realpathSync} from 'node:fs'
 import {builtinModules} from 'node:module'
 import {join} from 'node:path'
 import react from '@vitejs/plugin-react'
@@ -11,9 +12,18 @@ const here = import.meta.dirname
 const at = (...path: string[]) => join(here, ...path)
 const preparedDataDir = () => preparedDataDirPlugin({cacheDir: at('node_modules/.cache/holdfast')})
 
+/** PGlite's own eval is never reached: the pages under test forbid it and work. */
+const quiet = {eval: false, pluginTimings: false}
+
 /** The page: one app for every route, precached whole so that it opens with the server stopped. */
 const page: EnvironmentOptions = {
-  build: {outDir: at('dist/page'), emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022'},
+  build: {
+    outDir: at('dist/page'),
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    target: 'es2022',
+    rollupOptions: {checks: quiet},
+  },
 }
 
 const server: EnvironmentOptions = {
@@ -85,10 +95,10 @@ export default defineConfig({
   // Vitest runs over the whole repository; the page's own root is where its index.html lies.
   root: process.env.VITEST ? here : at('web-demo'),
   plugins: [preparedDataDir(), ...onlyFor('client', [react(), offline()])],
-  worker: {format: 'es', plugins: () => [preparedDataDir()]},
+  worker: {format: 'es', plugins: () => [preparedDataDir()], rollupOptions: {checks: quiet}},
   // Pre-bundling would lose the files that PGlite finds beside its own module.
   optimizeDeps: {exclude: ['@electric-sql/pglite']},
-  server: {fs: {allow: [here]}},
+  server: {fs: {allow: [here, realpathSync(at('node_modules'))]}},
   environments: {client: page, server, lib},
   builder: {
     async buildApp({build, environments}) {

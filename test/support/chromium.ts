@@ -20,12 +20,14 @@ const flags = [
 ]
 
 /** Starts Chromium on a profile of its own, or on `profile` to come back to what an earlier one stored. */
-export async function launchChromium(options: {profile?: string} = {}): Promise<LaunchedChromium> {
+export async function launchChromium(options: {profile?: string; bfcache?: boolean} = {}): Promise<LaunchedChromium> {
   const profile = options.profile ?? (await mkdtemp(join(tmpdir(), 'holdfast-profile-')))
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: findChromium(),
     headless: true,
     // Chromium refuses to run sandboxed as root, which is what containers are.
+    // Playwright turns the back/forward cache off, which would hide what a page in it still holds.
+    ignoreDefaultArgs: options.bfcache ? ['--disable-back-forward-cache'] : [],
     args: process.getuid?.() === 0 ? [...flags, '--no-sandbox'] : flags,
   })
   return {

@@ -3,8 +3,8 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {openFolder} from './opfs-files.ts'
 import {spareFile} from './opfs-state.ts'
 
-/** The prepared directory has about 390 files, and each takes a handle, which reserves quota whether used or not. */
-const poolSizes = {initialPoolSize: 560, maintainedPoolSize: 100}
+/** The prepared directory has 374 files, and each takes a handle, which reserves quota whether used or not. */
+const poolSizes = {initialPoolSize: 480, maintainedPoolSize: 100}
 
 /** A handle that another worker still holds makes the stock code wait for ever. */
 const initMs = 5_000

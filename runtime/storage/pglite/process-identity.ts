@@ -19,6 +19,7 @@ export function isRunning({pid, startedAt}: ProcessIdentity): boolean {
 }
 
 function answersSignals(pid: number): boolean {
+  if (pid <= 0) return false
   try {
     process.kill(pid, 0)
     return true

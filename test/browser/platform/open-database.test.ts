@@ -1,0 +1,98 @@
+import type {Page} from 'playwright-core'
+import {describe, expect, test} from 'vitest'
+import {connect, fixtureSite} from './fixture-site.ts'
+
+const site = fixtureSite()
+
+const opened = (page: Page) => page.evaluate(() => window.ledger.service.opened())
+const ids = (page: Page) => page.evaluate(() => window.ledger.service.ids())
+
+/** A database with one row, whose tab is closed; a fresh tab that has not opened it yet. */
+async function leaveDatabase(name: string): Promise<Page> {
+  const page = await site.openTab(name)
+  await page.evaluate(() => window.ledger.service.insert('kept'))
+  await page.evaluate(() => window.ledger.close())
+  return page
+}
+
+/** Rewrites one of the small files that the database `name` is opened by. */
+function tamper(page: Page, name: string, file: 'marker' | 'state', edit: 'empty' | 'tear'): Promise<void> {
+  return page.evaluate(([name, file, edit]) => window.tamper(name, file, edit), [name, file, edit] as const)
+}
+
+describe('opening a database in the browser', () => {
+  test('a first open runs no initdb and needs no eval: neither is fetched nor allowed', async () => {
+    site.takeRequests()
+    const page = await site.openTab('first')
+    expect(await opened(page)).toMatchObject({fresh: true, recovered: null})
+    const requests = site.takeRequests()
+    expect(requests.filter(path => path.includes('data-dir'))).toHaveLength(1)
+    expect(requests.filter(path => path.includes('initdb'))).toEqual([])
+  })
+
+  test('a second open fetches no data directory and finds what was written', async () => {
+    const page = await leaveDatabase('second')
+    site.takeRequests()
+    await connect(page, 'second')
+    expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
+    expect(await ids(page)).toEqual(['kept'])
+    expect(site.takeRequests().filter(path => path.includes('data-dir'))).toEqual([])
+  })
+
+  test('an emptied database is set aside, never taken for a new one', async () => {
+    const page = await leaveDatabase('emptied')
+    const before = await page.evaluate(() => window.generations('emptied'))
+    await tamper(page, 'emptied', 'state', 'empty')
+    await connect(page, 'emptied')
+    expect(await opened(page)).toMatchObject({fresh: true, recovered: 'quarantined'})
+    const after = await page.evaluate(() => window.generations('emptied'))
+    expect(after).toEqual(expect.arrayContaining(before))
+    expect(after).toHaveLength(2)
+  })
+
+  test('a lost marker sets the database aside, and deletes nothing', async () => {
+    const page = await leaveDatabase('unmarked')
+    await tamper(page, 'unmarked', 'marker', 'empty')
+    await connect(page, 'unmarked')
+    expect(await opened(page)).toMatchObject({fresh: true, recovered: 'quarantined'})
+    expect(await page.evaluate(() => window.generations('unmarked'))).toHaveLength(2)
+  })
+
+  test('a last change cut short by a kill is dropped, and the database opens with every row', async () => {
+    const page = await leaveDatabase('torn')
+    await tamper(page, 'torn', 'state', 'tear')
+    await connect(page, 'torn')
+    expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
+    expect(await ids(page)).toEqual(['kept'])
+  })
+
+  test('a kill between emptying and rewriting the file tree loses nothing', async () => {
+    const page = await leaveDatabase('between')
+    await connect(page, 'between', {dieInSnapshot: true})
+    await page.evaluate(() => window.ledger.service.insert('never').catch(() => {}))
+    await page.evaluate(() => window.ledger.close())
+    expect(await page.evaluate(() => window.stateSize('between'))).toBe(0)
+    await connect(page, 'between')
+    expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
+    expect(await ids(page)).toEqual(['kept'])
+  })
+
+  test('a first open cut short begins again, and reports nothing recovered', async () => {
+    const page = await site.openTab('cut-short')
+    await page.waitForFunction(() => window.generations('cut-short').then(found => found.length === 1), {polling: 5})
+    await page.reload()
+    await connect(page, 'cut-short')
+    expect(await opened(page)).toMatchObject({fresh: true, recovered: null})
+    expect(await page.evaluate(() => window.generations('cut-short'))).toHaveLength(1)
+  })
+
+  test('without synchronous file access the database lives in IndexedDB, and keeps its rows', async () => {
+    const page = await site.openTab('no-opfs', {withoutOpfs: true})
+    expect(await opened(page)).toMatchObject({fresh: true})
+    await page.evaluate(() => window.ledger.service.insert('kept'))
+    await page.evaluate(() => window.ledger.close())
+    await connect(page, 'no-opfs', {withoutOpfs: true})
+    expect(await opened(page)).toMatchObject({fresh: false})
+    expect(await ids(page)).toEqual(['kept'])
+  })
+})
