@@ -45,13 +45,15 @@ async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): P
   }
 }
 
+/** Asks for more pairs than were meant when there are several devices; a long list of row values overflows PGlite's stack. */
 async function takenDeviceSeqs(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Map<string, EventId>> {
-  const pairs = events.flatMap((event): SqlValue[] => [event.device, event.deviceSeq])
-  const tuples = events.map((_, index) => `($${index * 2 + 3}, $${index * 2 + 4}::bigint)`).join(', ')
+  const devices = [...new Set(events.map(event => event.device))]
+  const deviceSeqs = events.map(event => event.deviceSeq)
   const rows = await tx.query<{id: string; device: Event['device']; device_seq: number}>(
-    `SELECT id, device, device_seq FROM hf_events
-     WHERE tenant = $1 AND session = $2 AND (device, device_seq) IN (${tuples})`,
-    [key.tenant, key.session, ...pairs],
+    `SELECT id, device, device_seq FROM hf_events WHERE tenant = $1 AND session = $2
+       AND device IN (${placeholders(devices.length, 2)})
+       AND device_seq IN (${placeholders(deviceSeqs.length, 2 + devices.length)})`,
+    [key.tenant, key.session, ...devices, ...deviceSeqs],
   )
   return new Map(rows.map(row => [deviceSeqKey(row.device, Number(row.device_seq)), row.id as EventId]))
 }

@@ -1,0 +1,31 @@
+import {PGlite} from '@electric-sql/pglite'
+import {afterAll, beforeAll} from 'vitest'
+import {openPgStore, pgliteSql, type Sql, type Store} from '../../../sync-server/index.ts'
+
+export type TestDatabase = {readonly db: PGlite; readonly sql: Sql; readonly store: Store}
+
+/** One database in memory for the whole file; tests keep apart by their tenants. */
+export function testDatabase(): TestDatabase {
+  let opened: TestDatabase | null = null
+  beforeAll(async () => {
+    const db = await PGlite.create()
+    const sql = pgliteSql(db)
+    opened = {db, sql, store: await openPgStore(sql)}
+  }, 60_000)
+  afterAll(() => opened?.db.close())
+  const get = (): TestDatabase => {
+    if (!opened) throw new Error('the database is not open yet')
+    return opened
+  }
+  return {
+    get db() {
+      return get().db
+    },
+    get sql() {
+      return get().sql
+    },
+    get store() {
+      return get().store
+    },
+  }
+}
