@@ -108,7 +108,15 @@ export default defineConfig({
   test: {
     reporters: ['default', new ClosingLine()],
     projects: [
-      {extends: true, test: {name: 'node', include: ['test/**/*.test.ts'], exclude: ['test/browser/**']}},
+      {
+        extends: true,
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/browser/**'],
+          benchmark: {include: ['test/bench/**/*.bench.ts']},
+        },
+      },
       {
         extends: true,
         test: {
@@ -117,9 +125,9 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 240_000,
+          benchmark: {include: []},
         },
       },
     ],
-    benchmark: {include: ['test/bench/**/*.bench.ts']},
   },
 })

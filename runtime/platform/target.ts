@@ -49,7 +49,6 @@ export function createTarget(retry: readonly string[]): Target {
         return await first(method, args)
       } catch (error) {
         if (!HoldfastError.is(error, 'peer_gone') || !retry.includes(method)) throw error
-        if (current === first) current = undefined
         return await (await reach())(method, args)
       }
     },
