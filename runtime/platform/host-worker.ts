@@ -102,10 +102,11 @@ function localCall(service: object): Call {
 function follow(link: Link, target: Target, deadlines: Deadlines): () => void {
   const connection = connectService(link.channel, deadlines)
   target.set(connection.call)
+  // From one leader straight to the next is a change of owner too, and pages look again when the owner changes.
+  showRole('starting')
   showRole('follower')
   return () => {
-    target.unset(connection.call)
-    showRole('starting')
+    if (target.unset(connection.call)) showRole('starting')
     connection.fail('The worker that leads went away before it answered.')
   }
 }
