@@ -116,6 +116,7 @@ export default defineConfig({
           exclude: ['test/browser/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          benchmark: {include: ['test/bench/**/*.bench.ts']},
         },
       },
       {
@@ -126,9 +127,9 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 240_000,
+          benchmark: {include: []},
         },
       },
     ],
-    benchmark: {include: ['test/bench/**/*.bench.ts']},
   },
 })

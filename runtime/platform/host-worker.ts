@@ -9,6 +9,7 @@ import {isOurs, type Role, type ToPage, type ToWorker} from './worker-messages.t
 
 export interface Opened<S> {
   service: S
+  /** Called only if the lock was taken away; a worker otherwise ends by being terminated. */
   close(): Promise<void>
 }
 
@@ -61,10 +62,11 @@ async function run<S extends object, Config>(
   const leadership = openLeadership(name, self, link => follow(link, target, deadlines))
   const context: HostContext = {name, epoch: self, feed: openFeed(name)}
   for (let attempt = 1; attempt <= openAttempts; attempt++) {
-    const release = await holdLock(channelNames.owner(name))
+    let opened: Opened<S> | undefined
+    const release = await holdLock(channelNames.owner(name), () => yieldTo(opened, leadership, target))
     try {
-      const {service} = await options.open(config, context)
-      lead(service, leadership, target)
+      opened = await options.open(config, context)
+      lead(opened.service, leadership, target)
       return
     } catch (error) {
       release()
@@ -80,6 +82,15 @@ function lead(service: object, leadership: Leadership, target: Target): void {
   showRole('leader')
 }
 
+/** Whoever stole the lock owns the database now. This worker crashes on purpose, and its page starts another. */
+async function yieldTo(opened: Opened<object> | undefined, leadership: Leadership, target: Target): Promise<void> {
+  const error = new HoldfastError('peer_gone', 'Another worker took this database over.')
+  leadership.close()
+  target.fail(error, {forGood: true})
+  await opened?.close().catch(() => {})
+  reportError(error)
+}
+
 function localCall(service: object): Call {
   return async (method, args) => {
     const found: unknown = Reflect.get(service, method)
@@ -91,10 +102,11 @@ function localCall(service: object): Call {
 function follow(link: Link, target: Target, deadlines: Deadlines): () => void {
   const connection = connectService(link.channel, deadlines)
   target.set(connection.call)
+  // From one leader straight to the next is a change of owner too, and pages look again when the owner changes.
+  showRole('starting')
   showRole('follower')
   return () => {
-    target.unset(connection.call)
-    showRole('starting')
+    if (target.unset(connection.call)) showRole('starting')
     connection.fail('The worker that leads went away before it answered.')
   }
 }

@@ -9,11 +9,16 @@ export const channelNames = {
   feed: (name: string, topic: string) => `holdfast:${name}:feed:${topic}`,
 }
 
-/** Waits for the lock, then holds it until `release` is called or this context dies. */
-export function holdLock(lock: string, signal?: AbortSignal): Promise<() => void> {
+/** Waits for the lock, then holds it until `release` is called or this context dies; `lost` says that it was stolen. */
+export function holdLock(lock: string, lost: () => void = () => {}): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    const held = () => new Promise<void>(release => resolve(release))
-    navigator.locks.request(lock, signal ? {signal} : {}, held).catch(reject)
+    let held = false
+    const hold = () =>
+      new Promise<void>(release => {
+        held = true
+        resolve(release)
+      })
+    navigator.locks.request(lock, hold).catch(error => (held ? lost() : reject(error)))
   })
 }
 

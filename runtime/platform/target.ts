@@ -5,8 +5,8 @@ export type Call = (method: string, args: unknown[]) => Promise<unknown>
 /** The one place that calls go to, while it may be away: a call waits for it, and hears if it cannot come. */
 export interface Target {
   set(call: Call): void
-  /** Calls wait again for the next `set`; nothing happens if another was set since. */
-  unset(call: Call): void
+  /** Calls wait again for the next `set`; false, and nothing happens, if another was set since. */
+  unset(call: Call): boolean
   /** Rejects the calls that wait now; with `forGood`, every later one too, until the next `set`. */
   fail(error: HoldfastError, options?: {forGood?: boolean}): void
   call: Call
@@ -37,7 +37,9 @@ export function createTarget(retry: readonly string[]): Target {
       flush(waiter => waiter.resolve(call))
     },
     unset(call) {
-      if (current === call) current = undefined
+      if (current !== call) return false
+      current = undefined
+      return true
     },
     fail(error, {forGood = false} = {}) {
       if (forGood) failure = error
@@ -49,7 +51,6 @@ export function createTarget(retry: readonly string[]): Target {
         return await first(method, args)
       } catch (error) {
         if (!HoldfastError.is(error, 'peer_gone') || !retry.includes(method)) throw error
-        if (current === first) current = undefined
         return await (await reach())(method, args)
       }
     },

@@ -17,11 +17,19 @@ const recipe = 1
  * @example
  * const file = await preparedDataDir('node_modules/.cache/holdfast')
  */
-export async function preparedDataDir(cacheDir: string): Promise<string> {
+export function preparedDataDir(cacheDir: string): Promise<string> {
+  const begun = preparing.get(cacheDir) ?? prepare(cacheDir)
+  preparing.set(cacheDir, begun)
+  return begun
+}
+
+const preparing = new Map<string, Promise<string>>()
+
+async function prepare(cacheDir: string): Promise<string> {
   const file = join(cacheDir, `data-dir-${await pgliteVersion()}-${recipe}.bin`)
   if (await exists(file)) return file
   await mkdir(cacheDir, {recursive: true})
-  // Several builds may start at once: each makes its own, and the last to finish wins with the same content.
+  // Several processes may start at once: each makes its own, and the last to finish wins with the same content.
   const mine = `${file}.${randomUUID()}`
   await writeFile(mine, await promisify(gzip)(await makeDataDir(), {level: 9}))
   await rename(mine, file)

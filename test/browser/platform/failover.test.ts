@@ -85,6 +85,16 @@ describe('a leader that goes away', () => {
     await expectKept(pages[0]!, all)
   })
 
+  test('[CUS-2] a worker whose lock is stolen closes its database and stands in line again', async () => {
+    const [leader, follower] = await openPair(site, 'stolen')
+    await startInserting(follower, 'follower')
+    await follower.evaluate(() => navigator.locks.request('holdfast:stolen', {steal: true}, async () => {}))
+    await untilRole(follower, 'leader')
+    await untilRole(leader, 'follower')
+    await untilAcknowledged(follower, 5)
+    await expectKept(leader, await acknowledged(follower))
+  })
+
   test('[CUS-5] a call that may not run twice is told that its leader is gone', async () => {
     const [leader, follower] = await openPair(site, 'gone')
     const codes = [leader, follower].map(page =>
