@@ -1,0 +1,123 @@
+import {beforeAll, describe, expect, test} from 'vitest'
+import type {SyncServer} from '../../sync-server/index.ts'
+import {serverEnvironment as env} from '../../sync-server/index.ts'
+import {migrations} from '../../sync-server/storage/migrations.ts'
+import {headersOf, type Who} from './support/caller.ts'
+import {testDatabase} from './support/database.ts'
+import {deskServers, inbox} from './support/desk-server.ts'
+import {testDevice} from './support/device.ts'
+
+const database = testDatabase()
+const servers = deskServers(database)
+const owner: Who = {tenant: 'acme', subject: 'ana'}
+const lead: Who = {tenant: 'acme', subject: 'lea', roles: ['lead']}
+const known = {session: '', run: '', approval: ''}
+let server: SyncServer
+
+beforeAll(async () => {
+  server = servers.server()
+  const device = testDevice(owner)
+  const refund = device.refund({orderId: 'A1', cents: 6000})
+  await device.push(server, [device.open(), ...refund.events])
+  await server.idle()
+  const [item] = await inbox(server, lead)
+  Object.assign(known, {session: device.session, run: refund.run, approval: item?.approval})
+})
+
+const unknown = {session: env.id('session'), run: env.id('run'), approval: env.id('approval')}
+type Ids = typeof known
+const digest = '0'.repeat(64)
+
+/** Every route that takes an id, as a request about these ids. */
+const routes: [string, (ids: Ids) => {path: string; body?: unknown}][] = [
+  ['push', ({session}) => ({path: `/v1/sessions/${session}/events`, body: {events: [{...pushed, session}]}})],
+  ['pull', ({session}) => ({path: `/v1/sessions/${session}/events?after=0`})],
+  [
+    'custody',
+    ({session}) => ({path: `/v1/sessions/${session}/custody`, body: {device: env.id('device'), sawEpoch: 1}}),
+  ],
+  ['passport', ({run}) => ({path: `/v1/runs/${run}/passport`})],
+  ['decision', ({approval}) => ({path: `/v1/approvals/${approval}/decision`, body: {verdict: 'approve', digest}})],
+]
+const pushed = {...testDevice(owner).post('hello'), actor: {type: 'person', subject: 'eve'}}
+
+async function ask(who: Who, {path, body}: {path: string; body?: unknown}) {
+  const init = body === undefined ? {} : {method: 'POST', body: JSON.stringify(body)}
+  const response = await server.app.request(path, {headers: headersOf(who), ...init})
+  return {status: response.status, body: await response.text(), headers: [...response.headers]}
+}
+
+describe('strangers', () => {
+  const strangers: [string, Who][] = [
+    ['another subject of the tenant', {tenant: 'acme', subject: 'eve'}],
+    ['the same subject name in another tenant', {tenant: 'other', subject: 'ana'}],
+    ['a lead of another tenant', {tenant: 'other', subject: 'lea', roles: ['lead']}],
+  ]
+  test.each(strangers.flatMap(([name, who]) => routes.map(([route, of]) => ({name, who, route, of}))))(
+    '[ID-4] $route by $name: an id that exists answers exactly like one that does not',
+    async ({who, of}) => {
+      const real = await ask(who, of(known))
+      expect(real).toEqual(await ask(who, of(unknown)))
+      expect(real.status).toBe(404)
+    },
+  )
+
+  test.each(['/v1/sessions', '/v1/approvals?status=all'])('[RET-5] %s shows a stranger nothing', async path => {
+    for (const [, who] of strangers) expect((await ask(who, {path})).body).toMatch(/^\{"\w+":\[\]\}$/)
+  })
+
+  test.each([
+    ['/v1/sessions/ana/events', 'session'],
+    [`/v1/sessions/${env.id('run')}/events`, 'session'],
+    ['/v1/sessions/acme/custody', 'session'],
+    ['/v1/runs/1/passport', 'run'],
+    ['/v1/approvals/%00/decision', 'approval'],
+  ])('[ID-2] an id of no such kind in %s is bad input that names the field', async (path, field) => {
+    const body = path.endsWith('custody') || path.endsWith('decision') ? {} : undefined
+    const answer = await ask(owner, {path, ...(body && {body})})
+    expect(answer.status).toBe(400)
+    expect(JSON.parse(answer.body).error).toMatchObject({code: 'bad_input', details: {what: field}})
+  })
+
+  test('[RET-5] every table has its tenant, in its key', () => {
+    const tables = migrations.flatMap(({statements}) => statements).filter(sql => sql.startsWith('CREATE TABLE'))
+    for (const table of tables) expect(table).toMatch(/tenant TEXT NOT NULL[\s\S]*PRIMARY KEY \(tenant, /)
+    expect(tables).toHaveLength(6)
+  })
+
+  test('[RET-5] every statement names its tenant, but for the two looks that return references only', async () => {
+    const seen: string[] = []
+    const {openPgStore, pgliteSql} = await import('../../sync-server/index.ts')
+    const sql = pgliteSql(database.db)
+    const spy = (text: string) => {
+      if (/hf_(sessions|events|runs|operations|approvals|audit)/.test(text)) seen.push(text)
+    }
+    const store = await openPgStore({
+      query: (text, params) => {
+        spy(text)
+        return sql.query(text, params)
+      },
+      transaction: work =>
+        sql.transaction(tx =>
+          work({
+            query: (text, params) => {
+              spy(text)
+              return tx.query(text, params)
+            },
+          }),
+        ),
+    })
+    const watched = servers.server({store})
+    const device = testDevice({tenant: 'spied', subject: 'ana'})
+    const refund = device.refund({orderId: 'A1', cents: 6000})
+    await device.push(watched, [device.open(), ...refund.events])
+    await watched.start()
+    await watched.idle()
+    await ask(owner, {path: '/v1/sessions'})
+    await device.push(watched, [device.post('Stop.')])
+    await watched.close()
+    const nameless = seen.filter(text => !/tenant = \$1|\(tenant, /.test(text))
+    expect(seen.length).toBeGreaterThan(15)
+    for (const text of nameless) expect(text).toMatch(/^SELECT tenant, id FROM hf_(operations|approvals)\s/)
+  })
+})
