@@ -7,7 +7,6 @@ import {firstToken, type Runtime} from './page/open-runtime.ts'
 import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
-import type {ToolContract} from './protocol/tool.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
@@ -23,10 +22,10 @@ export {
   type ToolContext,
 } from './loop/define.ts'
 
-export type NodeRuntimeOptions<Tools extends readonly ToolContract[]> = {
-  agent: Agent<Tools>
+export type NodeRuntimeOptions<Served extends Agent = Agent> = {
+  agent: Served
   model: ModelSource
-  tools: ToolImplementations<Tools>
+  tools: ToolImplementations<Served['tools']>
   /** A folder, held by one process at a time, or `memory://`. */
   dataDir: string
   /** Leave out for a runtime that never syncs. */
@@ -48,9 +47,7 @@ export interface NodeRuntime extends Runtime {
  * @example
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
-export async function openRuntime<const Tools extends readonly ToolContract[]>(
-  options: NodeRuntimeOptions<Tools>,
-): Promise<NodeRuntime> {
+export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
   const {agent, model, tools, dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
   const database = await openNodeDatabase({dataDir})
   const token = new TokenHolder(await firstToken(sync))
@@ -81,7 +78,7 @@ export async function openRuntime<const Tools extends readonly ToolContract[]>(
   }
 }
 
-function linkOf(sync: NodeRuntimeOptions<[]>['sync'], holder: TokenHolder): CuttableLink | null {
+function linkOf(sync: NodeRuntimeOptions['sync'], holder: TokenHolder): CuttableLink | null {
   if (!sync) return null
   if ('link' in sync) return sync.link
   const {url, token} = sync

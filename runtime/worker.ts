@@ -5,7 +5,6 @@ import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/de
 import type {WorkerConfig} from './page/open-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
-import type {ToolContract} from './protocol/tool.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {httpLink} from './sync/http-link.ts'
@@ -28,9 +27,9 @@ export {
  * @example
  * serveAgent(desk, {model: gatewayModel(), tools: {lookupOrder: ({orderId}, {facts}) => facts.read(`order/${orderId}`)}})
  */
-export function serveAgent<const Tools extends readonly ToolContract[]>(
-  agent: Agent<Tools>,
-  implementation: {model: ModelSource; tools: ToolImplementations<Tools>},
+export function serveAgent<Served extends Agent>(
+  agent: Served,
+  implementation: {model: ModelSource; tools: ToolImplementations<Served['tools']>},
 ): void {
   const host = {agent, ...implementation} as unknown as AgentHost
   hostWorker<RuntimeService, WorkerConfig>({

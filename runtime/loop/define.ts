@@ -16,17 +16,17 @@ import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
  *   name: 'lookupOrder', description: 'Read one order.', effect: 'read', input: z.object({orderId: z.string()}),
  * })
  */
-export function defineTool<Name extends string, Input>(tool: {
+export function defineTool<const Name extends string, Input, const Declared extends Effect = 'external'>(tool: {
   name: Name
   description: string
   input: z.ZodType<Input>
-  effect?: Effect
+  effect?: Declared
   version?: string
-}): ToolContract<Input> & {readonly name: Name} {
+}): ToolContract<Input> & {readonly name: Name; readonly effect: Declared} {
   requireName('tool', tool.name)
   const effect = effectSchema.safeParse(tool.effect ?? 'external')
   if (!effect.success) misconfigured(`tool ${tool.name}: effect must be "read", "local" or "external"`)
-  return Object.freeze({version: '1', ...tool, effect: effect.data ?? 'external'})
+  return Object.freeze({version: '1', ...tool, effect: effect.data as Declared})
 }
 
 export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[]> = {
@@ -97,7 +97,7 @@ type Implementation<Tool extends ToolContract> = (
 
 /** One function for each tool that runs on the device; external tools live on the server and need none here. */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
-  [Tool in Tools[number] as Tool['name']]?: Implementation<Tool>
+  [Name in Tools[number]['name']]?: Implementation<Extract<Tools[number], {name: Name}>>
 }
 
 /** How a model that is configured on the server is reached; the runtime hands it in. */
