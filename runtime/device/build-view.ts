@@ -45,10 +45,11 @@ export function buildSessionView(parts: ViewParts): SessionView {
   }
 }
 
-/** While the server can be reached it will answer, so waiting for it is not yet an end. */
+/** While the server can be reached, or may be in a moment, it will answer: waiting for it is not yet an end. */
 function isSettled(loop: LoopState, connection: Connection): boolean {
   if (loop.working) return false
-  return !(loop.waiting?.for === 'operation' && connection.state === 'live')
+  const reachable = connection.state === 'live' || connection.state === 'connecting'
+  return !(loop.waiting?.for === 'operation' && reachable)
 }
 
 export function listItem(record: SessionRecord, pending: number): SessionListItem {

@@ -4,7 +4,7 @@ import type {AgentHost, ModelGateway} from '../loop/define.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import type {Draft} from '../protocol/event.ts'
+import type {DataOf, Draft} from '../protocol/event.ts'
 import {
   type DeviceId,
   eventIdSchema,
@@ -52,8 +52,9 @@ const localOnly: Connection = {
 export async function openDeviceRuntime(
   parts: DeviceParts,
 ): Promise<{service: RuntimeService; close(): Promise<void>}> {
-  const device = new DeviceRuntime(parts, await parts.store.device())
-  await device.start()
+  const {id, online} = await parts.store.device()
+  const device = new DeviceRuntime(parts, id)
+  await device.start(online)
   return {service: device.service(), close: () => device.close()}
 }
 
@@ -82,9 +83,9 @@ class DeviceRuntime {
   }
 
   /** Sessions with work left go on by themselves, before anybody looks at them. */
-  async start(): Promise<void> {
+  async start(online: boolean): Promise<void> {
     for (const {id} of await this.parts.store.sessions()) (await this.#open(id)).loop.wake()
-    this.#sync?.start()
+    this.#sync?.start(online)
   }
 
   async close(): Promise<void> {
@@ -99,14 +100,10 @@ class DeviceRuntime {
     return {
       openSession: async (id, how) => {
         const session = await open(id)
-        if (how)
-          await this.#write(session, {
-            id: how.event,
-            kind: 'session.opened',
-            data: {agent: how.agent, policy: 'steer', ...(how.title && {title: how.title})},
-          })
-        else if (!session.log.state.session)
+        if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
+        else if (!session.log.state.session) {
           throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
+        }
       },
       send: async (id, event, text) => {
         if (text.trim() === '')
@@ -136,7 +133,10 @@ class DeviceRuntime {
       sessionPassport: async id => (await (await open(id)).view()).passport,
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
-      setOnline: async online => this.#sync?.setOnline(online),
+      setOnline: async online => {
+        await this.parts.store.setOnline(online)
+        this.#sync?.setOnline(online)
+      },
       setToken: async token => {
         this.parts.setToken(token)
         this.#sync?.hurry()
@@ -148,6 +148,13 @@ class DeviceRuntime {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
     const subject = parse(subjectIdSchema, this.#author(), 'subject')
     await session.log.append({type: 'person', subject}, [draft])
+  }
+
+  #opening({agent, title}: {agent: string; title?: string}): DataOf<'session.opened'> {
+    const names = this.parts.hosts.map(host => host.agent.name)
+    if (names.includes(agent)) return {agent, policy: 'steer', ...(title && {title})}
+    const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
+    throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
   }
 
   #author(): string {

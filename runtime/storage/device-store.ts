@@ -22,8 +22,9 @@ export type SessionRecord = {
  * One process opens a store at a time.
  */
 export interface DeviceStore {
-  /** This device's id, made on first use and kept with the data. */
-  device(): Promise<DeviceId>
+  /** This device's id, made on first use and kept with the data; whether its user wants it online. */
+  device(): Promise<{id: DeviceId; online: boolean}>
+  setOnline(online: boolean): Promise<void>
   sessions(): Promise<SessionRecord[]>
   session(id: SessionId): Promise<SessionRecord | null>
   /** All of `work` in one transaction: nothing of it is seen unless all of it is durable. */

@@ -6,7 +6,9 @@ export const migrations: readonly string[] = [
   `
   create table holdfast_device (
     one boolean primary key default true check (one),
-    id text not null
+    id text not null,
+    -- Its user's wish, which a reload must not undo.
+    online boolean not null default true
   );
   create table holdfast_sessions (
     id text primary key,

@@ -1,6 +1,6 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
 import type {Environment} from '../protocol/environment.ts'
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, parse} from '../protocol/errors.ts'
 import {type Envelope, type LoggedEvent, readEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
@@ -19,6 +19,9 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
   await migrate(db)
   return {
     device: () => deviceOf(db, environment),
+    setOnline: async online => {
+      await db.query('update holdfast_device set online = $1', [online])
+    },
     sessions: async () =>
       (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),
     session: id => sessionOf(db, id),
@@ -84,10 +87,10 @@ async function rows<Row>(sql: Sql, query: string, params: unknown[] = []): Promi
   return (await sql.query<Row>(query, params)).rows
 }
 
-async function deviceOf(sql: Sql, environment: Environment): Promise<DeviceId> {
+async function deviceOf(sql: Sql, environment: Environment): Promise<{id: DeviceId; online: boolean}> {
   await sql.query('insert into holdfast_device (id) values ($1) on conflict do nothing', [environment.id('device')])
-  const [row] = await rows<{id: string}>(sql, 'select id from holdfast_device')
-  return deviceIdSchema.parse(row?.id)
+  const [row] = await rows<{id: string; online: boolean}>(sql, 'select id, online from holdfast_device')
+  return {id: parse(deviceIdSchema, row?.id, 'stored device'), online: row?.online ?? true}
 }
 
 type SessionRow = {

@@ -38,7 +38,9 @@ export class SyncClient {
     return this.#state
   }
 
-  start(): void {
+  /** `online: false` starts cut, as its user left it. */
+  start(online: boolean): void {
+    if (!online) this.setOnline(false)
     this.#running ??= this.#run()
   }
 
