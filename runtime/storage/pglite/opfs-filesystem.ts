@@ -7,7 +7,7 @@ import {spareFile} from './opfs-state.ts'
 const poolSizes = {initialPoolSize: 480, maintainedPoolSize: 100}
 
 /** A handle that another worker still holds makes the stock code wait for ever. */
-const initMs = 5_000
+const initMs = 8_000
 
 type Node = OpfsAhpFS['state']['root'] | OpfsAhpFS['state']['root']['children'][string]
 
@@ -26,8 +26,13 @@ export class OpfsFilesystem extends OpfsAhpFS {
   override async init(...args: Parameters<OpfsAhpFS['init']>): ReturnType<OpfsAhpFS['init']> {
     const spare = await (await openFolder(this.#path)).getFileHandle(spareFile, {create: true})
     this.#spare = await spare.createSyncAccessHandle()
-    const ready = await Promise.race([super.init(...args), new Promise<void>(resolve => setTimeout(resolve, initMs))])
-    if (!ready) throw busy('its files took too long to open')
+    const opening = super.init(...args)
+    const ready = await Promise.race([opening, new Promise<void>(resolve => setTimeout(resolve, initMs))])
+    if (!ready) {
+      // It may be slow rather than stuck, and what it still takes after we gave up must be let go of too.
+      opening.then(() => this.abandon()).catch(() => {})
+      throw busy('its files took too long to open')
+    }
     this.#checkHandles(this.state.root, '')
     return ready
   }
