@@ -1,0 +1,22 @@
+import type {Inbox, InboxState, SessionView, TranscriptEntry} from '../runtime/index.ts'
+
+export type {
+  BrowserRuntime,
+  Connection,
+  Inbox,
+  InboxState,
+  Passport,
+  Session,
+  SessionListItem,
+  SessionView,
+  SharedDocument,
+  TranscriptEntry,
+} from '../runtime/index.ts'
+
+/** Parts of what the runtime's public types hold, under the names that the page uses. */
+export type Durability = TranscriptEntry['durability']
+export type ToolEntry = Extract<TranscriptEntry, {type: 'tool'}>
+export type Json = ToolEntry['input']
+export type Status = SessionView['status']
+export type InboxItem = InboxState['items'][number]
+export type Decision = Parameters<Inbox['decide']>[1]
