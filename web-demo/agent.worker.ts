@@ -1,0 +1,6 @@
+import {gatewayModel, serveAgent} from '../runtime/worker.ts'
+import {desk} from './agent.ts'
+import {rulesModel} from './rules-model.ts'
+import {toolImplementations} from './tool-implementations.ts'
+
+serveAgent(desk, {model: gatewayModel({fallback: rulesModel()}), tools: toolImplementations})
