@@ -1,0 +1,30 @@
+import {resolve} from 'node:path'
+import {fileURLToPath} from 'node:url'
+import {modelSettings} from './server/gateway-models.ts'
+import {openDemo} from './server/open-demo.ts'
+
+const dataDir = resolve(process.env.HOLDFAST_DATA ?? '.data')
+
+try {
+  const demo = await openDemo({
+    dataDir,
+    // Built into dist/server, beside dist/page.
+    pageDir: fileURLToPath(new URL('../page/', import.meta.url)),
+    port: portFrom(process.env.PORT ?? '8787'),
+    ...(process.env.HOST && {host: process.env.HOST}),
+    model: modelSettings(process.env),
+  })
+  console.log(`Refund desk on ${demo.url}, data in ${dataDir}`)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => void demo.close().then(() => process.exit(0)))
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
+}
+
+function portFrom(text: string): number {
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
+  throw new Error(`PORT: expected a number from 0 to 65535, got "${text}"`)
+}

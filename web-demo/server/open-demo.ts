@@ -1,0 +1,53 @@
+import {Hono} from 'hono'
+import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
+import {createSyncServer, jwtAuth, openPgStore, pgliteSql} from '../../sync-server/index.ts'
+import {serveNode} from '../../sync-server/node.ts'
+import {shopFacts} from '../shop/facts.ts'
+import {refundOperation} from '../shop/refund-operation.ts'
+import {openShopTables} from '../shop/schema.ts'
+import {shopTables} from '../shop/shop-tables.ts'
+import {demoRoutes, tokenIssue} from './demo-routes.ts'
+import {demoSecret} from './demo-secret.ts'
+import {gatewayModels, type ModelSettings} from './gateway-models.ts'
+import {securityHeaders} from './security-headers.ts'
+import {staticFiles} from './static-files.ts'
+
+export type DemoOptions = {
+  /** A folder, or `memory://` for a shop that ends with the process. */
+  dataDir: string
+  /** The built page. */
+  pageDir: string
+  port: number
+  host?: string
+  model: ModelSettings | null
+}
+
+/** Opens the shop and its desk on one port over one database; `close` ends both in the right order. */
+export async function openDemo(options: DemoOptions): Promise<{url: string; close(): Promise<void>}> {
+  const database = await openNodeDatabase({dataDir: options.dataDir})
+  try {
+    await openShopTables(database.db)
+    const shop = shopTables(database.db)
+    const facts = shopFacts(shop)
+    const secret = await demoSecret(options.dataDir)
+    const sync = createSyncServer({
+      store: await openPgStore(pgliteSql(database.db)),
+      authenticate: jwtAuth({secret, ...tokenIssue}),
+      facts,
+      operations: {refundOrder: refundOperation(shop, facts)},
+      models: await gatewayModels(options.model),
+    })
+    const app = new Hono()
+    app.use(securityHeaders())
+    app.route('/demo', demoRoutes(secret, shop))
+    app.all('/v1/*', c => sync.fetch(c.req.raw))
+    app.get('/healthz', c => sync.fetch(c.req.raw))
+    app.get('*', staticFiles(options.pageDir))
+    const {port, host = '127.0.0.1'} = options
+    const node = await serveNode({...sync, fetch: request => app.fetch(request)}, {port, host})
+    return {url: node.url, close: () => node.close().finally(database.close)}
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
