@@ -1,0 +1,113 @@
+import {describe, expect, test} from 'vitest'
+import {shiftedCaret} from '../../web-demo/components/draft-editor.tsx'
+import {euros} from '../../web-demo/money.ts'
+import {titleFrom} from '../../web-demo/pages/use-desk.ts'
+import type {SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
+import {ago} from '../../web-demo/tool-outputs.ts'
+import {remaining} from '../../web-demo/words/approval.ts'
+import {tellRefund} from '../../web-demo/words/refund.ts'
+import {lateCorrection, modelWords} from '../../web-demo/words/session.ts'
+import {tellTool} from '../../web-demo/words/tool.ts'
+
+type Operation = NonNullable<ToolEntry['operation']>
+
+function card(operation: Partial<Operation> | null, over: Partial<ToolEntry> = {}): ToolEntry {
+  const base = {id: 'o', reason: null, receipt: null, approval: null, decidedBy: null, status: 'proposed' as const}
+  return {
+    id: 'e' as ToolEntry['id'],
+    at: 0,
+    type: 'tool',
+    call: 'c',
+    tool: 'refundOrder',
+    input: {orderId: 'A17', cents: 2000, reason: 'Broken'},
+    result: null,
+    durability: {status: 'server', seq: 4},
+    operation: operation && {...base, ...operation},
+    ...over,
+  }
+}
+
+describe('a refund card', () => {
+  test.for<[Partial<Operation> | null, string, string]>([
+    [null, 'Being prepared', ''],
+    [{status: 'awaiting_approval', reason: 'Large'}, 'Waiting for approval', 'Large'],
+    [{status: 'authorised', reason: 'Within policy'}, 'Allowed by policy', 'Within policy'],
+    [{status: 'authorised', decidedBy: 'theo'}, 'Approved by Theo', ''],
+    [{status: 'rejected', decidedBy: 'theo', reason: 'No photo.'}, 'Rejected by Theo', '“No photo.” No money moved.'],
+    [{status: 'refused', reason: 'Too much.'}, 'Refused by the server', 'Too much. No money moved.'],
+    [
+      {status: 'voided', reason: 'A newer instruction arrived.'},
+      'Withdrawn',
+      'A newer instruction arrived. No money moved.',
+    ],
+    [
+      {status: 'executed', receipt: {refund: 'R-7', orderId: 'A17', cents: 2000, remainingCents: 0}, decidedBy: 'theo'},
+      'Refunded',
+      'Approved by Theo. Receipt R-7',
+    ],
+  ])('%o is "%s"', ([operation, state, detail]) => {
+    expect(tellRefund(card(operation))).toMatchObject({state, detail})
+  })
+
+  test('never says that no money moved when nobody knows', () => {
+    for (const status of ['uncertain', 'started', 'failed'] as const) {
+      expect(tellRefund(card({status, reason: 'time-out'})).detail).not.toMatch(/no money moved/i)
+    }
+  })
+
+  test('says when the proposal itself is only on this device', () => {
+    expect(tellRefund(card({}, {durability: {status: 'device'}})).state).toBe('Only on this device')
+  })
+})
+
+describe('the warning of a correction that the server does not have', () => {
+  const message = {id: 'm', at: 0, type: 'message', from: 'person', text: 'only 10', durability: {status: 'device'}}
+  const warned = (entries: unknown[]) => lateCorrection({entries} as SessionView)
+
+  test('[RUN-4] names the refund that may still be paid', () => {
+    expect(warned([card({status: 'authorised'}), message])).toContain('€20.00 for A17 may still be paid')
+  })
+
+  test.for([
+    ['the message has arrived', [card({status: 'authorised'}), {...message, durability: {status: 'server', seq: 9}}]],
+    ['the refund was withdrawn already', [card({status: 'voided'}), message]],
+    ['the refund was proposed after it', [message, card({status: 'awaiting_approval'})]],
+  ] as [string, unknown[]][])('is silent when %s', ([, entries]) => {
+    expect(warned(entries)).toBeNull()
+  })
+})
+
+test('a failed lookup is not told as a lookup', () => {
+  const lookup = (result: ToolEntry['result']) => tellTool(card(null, {tool: 'lookupOrder', result}))
+  expect(lookup(null)).toBe('Looking up order A17')
+  expect(lookup({outcome: 'error', output: {}})).toBe('Could not look up order A17')
+  expect(lookup({outcome: 'ok', output: {unavailable: 'offline'}})).toBe('Order A17 cannot be seen offline')
+  expect(lookup({outcome: 'ok', output: {found: false, orderId: 'A17'}})).toBe('There is no order A17')
+})
+
+test('the rules provider never passes for a language model', () => {
+  expect(modelWords('holdfast-demo/rules')).toBe('Rules provider – not a language model')
+  expect(modelWords('gateway/small')).toBe('gateway/small')
+})
+
+test.for([
+  ['abc', 'Xabc', 2, 3],
+  ['abc', 'abcX', 2, 2],
+  ['abcdef', 'abef', 5, 3],
+  ['', 'abc', 0, 0],
+] as const)('a caret in %o keeps its place when it becomes %o', ([before, after, caret, expected]) => {
+  expect(shiftedCaret(before, after, caret)).toBe(expected)
+})
+
+test('amounts, ages and titles', () => {
+  expect([euros(0), euros(5), euros(123_456_789), euros(-250)]).toEqual(['€0.00', '€0.05', '€1,234,567.89', '−€2.50'])
+  expect([ago(5_000), ago(60_000), ago(180_000), ago(7_200_000), ago(172_800_000)]).toEqual([
+    'less than a minute ago',
+    '1 minute ago',
+    '3 minutes ago',
+    '2 hours ago',
+    '2 days ago',
+  ])
+  expect([remaining(-1), remaining(60_000), remaining(7_200_000)]).toEqual(['expired', '1 min left', '2 h left'])
+  expect(titleFrom(`${'word '.repeat(20)}\nsecond line`)).toMatch(/^(word )+word…$/)
+})

@@ -1,0 +1,35 @@
+import {openInbox, openRuntime} from '../runtime/index.ts'
+import type {BrowserRuntime} from './runtime-types.ts'
+import type {Services} from './services.ts'
+import {shopSchema} from './shop/order.ts'
+import {demoToken} from './token.ts'
+
+let runtime: Promise<BrowserRuntime> | null = null
+
+/** The real world behind the page: one runtime for as long as the page lives, whichever route shows. */
+export const browserServices: Services = {
+  runtime: () => {
+    runtime ??= openDesk()
+    return runtime
+  },
+  inbox: () => openInbox({url: location.origin, token: demoToken('theo')}),
+  shop: async () => {
+    const response = await fetch('/demo/shop', {signal: AbortSignal.timeout(10_000)})
+    if (!response.ok) throw new Error(`The server answered ${response.status}.`)
+    return shopSchema.parse(await response.json())
+  },
+  reload: () => location.reload(),
+}
+
+function openDesk(): Promise<BrowserRuntime> {
+  const opening = openRuntime({
+    worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
+    // Each person has a database of their own: what Maya wrote is not Theo's to push.
+    name: 'desk-maya',
+    sync: {url: location.origin, token: demoToken('maya')},
+  })
+  opening.catch(() => {
+    runtime = null
+  })
+  return opening
+}

@@ -1,0 +1,102 @@
+import {useState} from 'react'
+import {useNow} from '../hooks.ts'
+import {euros} from '../money.ts'
+import {personName} from '../people.ts'
+import type {Decision, InboxItem} from '../runtime-types.ts'
+import type {Order} from '../shop/order.ts'
+import {remaining} from '../words/approval.ts'
+import {refundInput} from '../words/refund.ts'
+import {Banner} from './banner.tsx'
+import {Raw} from './tool-card.tsx'
+
+type Props = {
+  item: InboxItem
+  /** What the shop says about the order now; null when it cannot be read. */
+  order: Order | null
+  onDecide: (verdict: Decision['verdict'], note: string) => Promise<boolean>
+}
+
+/** What stands here comes from the record that the digest covers: it is exactly what will be executed. [APP-3] */
+export function ApprovalCard({item, order, onDecide}: Props) {
+  const [note, setNote] = useState('')
+  const [deciding, setDeciding] = useState(false)
+  const now = useNow(30_000)
+  const {amount, orderId, reason} = refundInput(item.shown)
+  const decide = async (verdict: Decision['verdict']) => {
+    setDeciding(true)
+    await onDecide(verdict, note.trim())
+    setDeciding(false)
+  }
+  const noteId = `note-${item.approval}`
+  return (
+    <article className="approval" aria-label={`Refund ${amount} for order ${orderId}`}>
+      <header className="approval-head">
+        <div>
+          <p className="refund-what">Refund, order {orderId}</p>
+          <h2 className="refund-amount">{amount}</h2>
+        </div>
+        <p className="approval-when">
+          {personName(item.requestedBy)} asks, {remaining(item.expiresAt - now)}
+        </p>
+      </header>
+      <p className="refund-reason">“{reason}”</p>
+      <p className="refund-detail">{item.reason}</p>
+      {order && <OrderContext order={order} />}
+      {order && centsOf(item) > order.refundableCents && (
+        <Banner tone="waiting">Less than this is left of the order now, so the server would not pay it.</Banner>
+      )}
+      <details className="refund-more">
+        <summary>Exactly what will be executed</summary>
+        <Raw label={`${item.shown.tool}, version ${item.shown.version}`} value={item.shown.input} />
+        <p className="digest">
+          Digest <code>{item.digest}</code>
+        </p>
+      </details>
+      <div className="decision">
+        <label htmlFor={noteId}>Note, if there is something to say</label>
+        <textarea id={noteId} rows={2} maxLength={1000} value={note} onChange={event => setNote(event.target.value)} />
+        <div className="decision-buttons">
+          <button
+            type="button"
+            className="button button-primary"
+            disabled={deciding}
+            onClick={() => void decide('approve')}
+          >
+            Approve {amount}
+          </button>
+          <button type="button" className="button" disabled={deciding} onClick={() => void decide('reject')}>
+            Reject
+          </button>
+        </div>
+      </div>
+    </article>
+  )
+}
+
+function centsOf({shown: {input}}: InboxItem): number {
+  const fields = input !== null && typeof input === 'object' && !Array.isArray(input) ? input : {}
+  return typeof fields.cents === 'number' ? fields.cents : 0
+}
+
+function OrderContext({order}: {order: Order}) {
+  return (
+    <dl className="facts approval-order">
+      <div>
+        <dt>Customer</dt>
+        <dd>{order.customer.name}</dd>
+      </div>
+      <div>
+        <dt>Order</dt>
+        <dd>
+          {order.items.map(item => `${item.quantity} × ${item.name}`).join(', ')}; {order.status}
+        </dd>
+      </div>
+      <div>
+        <dt>Total</dt>
+        <dd>
+          {euros(order.totalCents)}, of which {euros(order.refundableCents)} can be refunded
+        </dd>
+      </div>
+    </dl>
+  )
+}

@@ -1,0 +1,92 @@
+import {type KeyboardEvent, useRef, useState} from 'react'
+import {Icon} from './icon.tsx'
+
+type Props = {
+  /** What the unsent text is kept under; another key has another text. */
+  keptUnder: string
+  underWay: boolean
+  onSend: (text: string) => Promise<boolean>
+  onStop: () => void
+}
+
+/** Unsent text survives a reload, and is cleared only after the message is durable. */
+export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
+  const {text, setText, clearIfStill} = useKeptText(keptUnder)
+  const [sending, setSending] = useState(false)
+  const field = useRef<HTMLTextAreaElement>(null)
+  const send = async () => {
+    if (sending || text.trim() === '') return
+    setSending(true)
+    if (await onSend(text.trim())) clearIfStill(text)
+    setSending(false)
+    field.current?.focus()
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    void send()
+  }
+  return (
+    <form
+      className="composer"
+      onSubmit={event => {
+        event.preventDefault()
+        void send()
+      }}
+    >
+      <label className="visually-hidden" htmlFor="composer-text">
+        Message to the agent
+      </label>
+      <textarea
+        id="composer-text"
+        ref={field}
+        rows={1}
+        value={text}
+        placeholder="Message the agent"
+        onChange={event => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        aria-describedby="composer-hint"
+      />
+      {underWay && (
+        <button type="button" className="button composer-stop" onClick={onStop}>
+          <Icon name="stop" />
+          Stop
+        </button>
+      )}
+      <button
+        type="submit"
+        className="button button-primary composer-send"
+        disabled={text.trim() === ''}
+        aria-label="Send"
+      >
+        <Icon name="send" />
+      </button>
+      <p id="composer-hint" className="visually-hidden">
+        Enter sends, Shift and Enter starts a new line.
+      </p>
+    </form>
+  )
+}
+
+/** The store holds the truth, written on every keystroke: a send that ends under another key still clears its own. */
+function useKeptText(key: string) {
+  const [held, setHeld] = useState({key, text: kept(key)})
+  const text = held.key === key ? held.text : kept(key)
+  const setText = (next: string) => {
+    keep(key, next)
+    setHeld({key, text: next})
+  }
+  const clearIfStill = (sent: string) => {
+    if (kept(key) === sent) setText('')
+  }
+  return {text, setText, clearIfStill}
+}
+
+function kept(key: string): string {
+  return localStorage.getItem(`unsent:${key}`) ?? ''
+}
+
+function keep(key: string, text: string): void {
+  if (text === '') localStorage.removeItem(`unsent:${key}`)
+  else localStorage.setItem(`unsent:${key}`, text)
+}

@@ -1,0 +1,34 @@
+import type {InboxItem} from '../runtime-types.ts'
+import {decisionWords} from '../words/approval.ts'
+import {refundInput} from '../words/refund.ts'
+import {StatusDot} from './status-dot.tsx'
+
+export function DecidedList({items}: {items: InboxItem[]}) {
+  return (
+    <section className="decided" aria-labelledby="decided-title">
+      <h2 id="decided-title">Decided</h2>
+      <ul>
+        {items.map(item => (
+          <Decided key={item.approval} item={item} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Decided({item}: {item: InboxItem}) {
+  const {amount, orderId} = refundInput(item.shown)
+  const at = item.decidedAt ?? item.requestedAt
+  return (
+    <li className="decided-item">
+      <span className="decided-what">
+        {amount}, order {orderId}
+      </span>
+      <StatusDot {...decisionWords(item)} />
+      <time dateTime={new Date(at).toISOString()}>
+        {new Date(at).toLocaleString('en-GB', {day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'})}
+      </time>
+      {item.note && <p className="decided-note">{item.note}</p>}
+    </li>
+  )
+}

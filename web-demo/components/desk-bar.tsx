@@ -1,0 +1,27 @@
+import type {ReactNode} from 'react'
+import type {Connection, SessionView} from '../runtime-types.ts'
+import {connectionWords, modelWords, statusWords} from '../words/session.ts'
+import {StatusDot} from './status-dot.tsx'
+
+type Props = {view: SessionView | null; connection: Connection; left: ReactNode; right: ReactNode}
+
+/** What conversation this is, how it stands and whether the server is there: on every width. */
+export function DeskBar({view, connection, left, right}: Props) {
+  const link = connectionWords(connection)
+  const run = view && view.status !== 'idle' ? statusWords(view.status) : null
+  const model = view?.passport?.pin.model
+  return (
+    <div className="desk-bar">
+      {left}
+      <div className="desk-bar-title">
+        <h1>{view?.title ?? 'New conversation'}</h1>
+        <p className="desk-bar-facts">
+          {run && <StatusDot tone={run.tone} words={run.words} />}
+          <StatusDot tone={link.tone} words={link.words} />
+          {model && <span className="desk-bar-model">{modelWords(model)}</span>}
+        </p>
+      </div>
+      {right}
+    </div>
+  )
+}

@@ -1,0 +1,20 @@
+import Markdown, {type Components} from 'react-markdown'
+
+const components: Components = {
+  a: ({href, children}) => (
+    <a href={href} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  ),
+}
+
+/** A model's words: formatted, but with no images, which could carry what they were told to another server. */
+export function Prose({text}: {text: string}) {
+  return (
+    <div className="prose">
+      <Markdown components={components} disallowedElements={['img', 'h1', 'h2', 'h3', 'hr']} unwrapDisallowed>
+        {text}
+      </Markdown>
+    </div>
+  )
+}

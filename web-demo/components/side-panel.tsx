@@ -1,0 +1,39 @@
+import {Tabs} from '@base-ui/react/tabs'
+import type {Run} from '../hooks.ts'
+import type {BrowserRuntime, Connection, Session, SessionView} from '../runtime-types.ts'
+import {DevicePanel, type Role} from './device-panel.tsx'
+import {DraftEditor} from './draft-editor.tsx'
+import {PassportPanel} from './passport-panel.tsx'
+
+export type SidePanelProps = {
+  runtime: BrowserRuntime | null
+  session: Session | null
+  view: SessionView | null
+  connection: Connection
+  role: Role
+  run: Run
+}
+
+export function SidePanel({runtime, session, view, connection, role, run}: SidePanelProps) {
+  return (
+    <div className="side">
+      <DraftEditor session={session} run={run} />
+      <Tabs.Root className="tabs" defaultValue="run">
+        <Tabs.List className="tab-list" aria-label="Details">
+          <Tabs.Tab className="tab" value="run">
+            Run passport
+          </Tabs.Tab>
+          <Tabs.Tab className="tab" value="device">
+            This device
+          </Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel className="tab-panel" value="run">
+          <PassportPanel view={view} />
+        </Tabs.Panel>
+        <Tabs.Panel className="tab-panel" value="device">
+          <DevicePanel runtime={runtime} connection={connection} role={role} run={run} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </div>
+  )
+}

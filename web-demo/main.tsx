@@ -1,0 +1,9 @@
+import {createRoot} from 'react-dom/client'
+import {App} from './app.tsx'
+import {browserServices} from './browser-services.ts'
+import {registerServiceWorker} from './register-service-worker.ts'
+
+const root = document.getElementById('root')
+if (!root) throw new Error('index.html has no element "root".')
+createRoot(root).render(<App services={browserServices} />)
+registerServiceWorker()

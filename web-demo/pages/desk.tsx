@@ -1,0 +1,102 @@
+import {useCallback, useState} from 'react'
+import {Banner} from '../components/banner.tsx'
+import {Composer} from '../components/composer.tsx'
+import {Conversation} from '../components/conversation.tsx'
+import {DeskBar} from '../components/desk-bar.tsx'
+import {DeskSkeleton} from '../components/desk-skeleton.tsx'
+import {Drawer} from '../components/drawer.tsx'
+import {EmptyDesk} from '../components/empty-desk.tsx'
+import {RunFoot} from '../components/run-foot.tsx'
+import {SessionList} from '../components/session-list.tsx'
+import {SidePanel} from '../components/side-panel.tsx'
+import {navigate, useAction} from '../hooks.ts'
+import {isUnderWay} from '../words/session.ts'
+import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+
+export function Desk({sessionId}: {sessionId: string | null}) {
+  const {problem, run, dismiss} = useAction()
+  const runtime = useRuntime(run)
+  const device = useDevice(runtime)
+  const {session, view, opening} = useSession(runtime, sessionId, run)
+  const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
+  useResumeLatest(device.sessions, sessionId)
+
+  const open = useCallback((id: string | null) => {
+    setDrawer(null)
+    navigate(addressOf(id))
+  }, [])
+  const send = (text: string) =>
+    run(async () => {
+      if (session) return session.send(text)
+      if (!runtime) throw new Error('The desk is still opening; your text stays here.')
+      const started = await runtime.openSession({agent: 'desk', title: titleFrom(text)})
+      await started.send(text)
+      navigate(addressOf(started.id))
+    })
+  const branch = useCallback(
+    (after: number) => {
+      if (session) void run(async () => open((await session.fork({after})).id))
+    },
+    [session, run, open],
+  )
+
+  const list = <SessionList sessions={device.sessions} current={sessionId} onOpen={open} />
+  const side = <SidePanel runtime={runtime} session={session} view={view} {...device} run={run} />
+  return (
+    <main className="desk">
+      <aside className="desk-sessions" aria-label="Conversations">
+        {list}
+      </aside>
+      <div className="desk-centre">
+        <DeskBar
+          view={view}
+          connection={device.connection}
+          left={
+            <Drawer
+              side="left"
+              title="Conversations"
+              icon="list"
+              open={drawer === 'sessions'}
+              onOpenChange={on => setDrawer(on ? 'sessions' : null)}
+            >
+              {list}
+            </Drawer>
+          }
+          right={
+            <Drawer
+              side="right"
+              title="Reply and details"
+              icon="panel"
+              open={drawer === 'details'}
+              onOpenChange={on => setDrawer(on ? 'details' : null)}
+            >
+              {side}
+            </Drawer>
+          }
+        />
+        {problem && (
+          <Banner tone="bad" onDismiss={dismiss}>
+            {problem}
+          </Banner>
+        )}
+        {view ? (
+          <Conversation view={view} onBranch={branch} />
+        ) : opening || device.sessions === null ? (
+          <DeskSkeleton />
+        ) : (
+          <EmptyDesk onTry={text => void send(text)} />
+        )}
+        {view && <RunFoot view={view} onRetry={() => void run(async () => session?.retry())} />}
+        <Composer
+          keptUnder={sessionId ?? 'new'}
+          underWay={view !== null && isUnderWay(view.status)}
+          onSend={send}
+          onStop={() => void run(async () => session?.cancel('Stopped by Maya.'))}
+        />
+      </div>
+      <aside className="desk-side" aria-label="Reply and details">
+        {side}
+      </aside>
+    </main>
+  )
+}

@@ -1,0 +1,74 @@
+import {useEffect, useMemo, useState} from 'react'
+import type {Role} from '../components/device-panel.tsx'
+import {navigate, type Run, useLatest} from '../hooks.ts'
+import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
+import {useServices} from '../services.ts'
+
+const connecting: Connection = {state: 'connecting', detail: ''}
+
+export function useRuntime(run: Run): BrowserRuntime | null {
+  const services = useServices()
+  const [runtime, setRuntime] = useState<BrowserRuntime | null>(null)
+  useEffect(() => {
+    void run(async () => setRuntime(await services.runtime()))
+  }, [services, run])
+  return runtime
+}
+
+export function useDevice(runtime: BrowserRuntime | null) {
+  const subscriptions = useMemo(
+    () =>
+      runtime && {
+        sessions: runtime.subscribeSessions.bind(runtime),
+        connection: runtime.subscribeConnection.bind(runtime),
+        role: runtime.subscribeRole.bind(runtime),
+      },
+    [runtime],
+  )
+  return {
+    sessions: useLatest<SessionListItem[] | null>(subscriptions?.sessions ?? null, null),
+    connection: useLatest(subscriptions?.connection ?? null, connecting),
+    role: useLatest<Role>(subscriptions?.role ?? null, 'starting'),
+  }
+}
+
+/** The session that the address names. A new conversation has none until its first message. */
+export function useSession(runtime: BrowserRuntime | null, id: string | null, run: Run) {
+  const [opened, setOpened] = useState<Session | null>(null)
+  useEffect(() => {
+    let current = true
+    if (!runtime || id === null) return
+    void run(async () => {
+      const session = await runtime.openSession({session: id})
+      if (current) setOpened(session)
+    })
+    return () => {
+      current = false
+    }
+  }, [runtime, id, run])
+  const session = opened?.id === id ? opened : null
+  const subscribe = useMemo(() => session?.subscribe.bind(session) ?? null, [session])
+  const view = useLatest<SessionView | null>(subscribe, null)
+  return {session, view, opening: id !== null && view === null}
+}
+
+/** Opens the conversation that was used last, once, when the address names none. */
+export function useResumeLatest(sessions: SessionListItem[] | null, id: string | null): void {
+  const [done, setDone] = useState(id !== null)
+  useEffect(() => {
+    if (done || sessions === null) return
+    setDone(true)
+    const latest = sessions[0]
+    if (latest && id === null) navigate(addressOf(latest.id), {replace: true})
+  }, [done, sessions, id])
+}
+
+export function addressOf(session: string | null): string {
+  return session === null ? '/' : `/?session=${session}`
+}
+
+/** The first words, cut between words, so that the list can be told apart. */
+export function titleFrom(text: string): string {
+  const line = text.trim().split('\n')[0] ?? ''
+  return line.length <= 60 ? line : `${line.slice(0, 60).replace(/\s+\S*$/, '')}…`
+}

@@ -1,0 +1,46 @@
+import type {Passport, SessionView} from '../runtime-types.ts'
+import {modelWords, statusWords} from './session.ts'
+
+export type Fact = {name: string; value: string}
+
+/** The passport as a person would say it; every line comes from the record and nothing is guessed. */
+export function passportFacts(passport: Passport, custody: SessionView['custody']): Fact[] {
+  const attempt = passport.attempt > 1 ? `, attempt ${passport.attempt}` : ''
+  return [
+    {name: 'State', value: `${statusWords(passport.status).words}${attempt}`},
+    {name: 'Agent', value: `${passport.pin.agent} ${passport.pin.version}, fixed for this run`},
+    {name: 'Model', value: modelWords(passport.pin.model)},
+    {name: 'Runs on', value: `${custodyWords[custody]} (epoch ${passport.custody.epoch})`},
+    {name: 'Steps', value: `${passport.checkpoint.steps} of at most ${passport.pin.budgets.maxSteps}`},
+    {name: 'Server has', value: confirmedWords(passport)},
+    {name: 'Open', value: openWords(passport)},
+  ]
+}
+
+const custodyWords: Record<SessionView['custody'], string> = {
+  here: 'this device',
+  elsewhere: 'another device',
+  nobody: 'nobody yet',
+}
+
+function confirmedWords({lastConfirmed, pending, rejected}: Passport): string {
+  const parts = [lastConfirmed > 0 ? `everything up to entry ${lastConfirmed}` : 'nothing yet']
+  if (pending.length > 0) parts.push(`${pending.length} only on this device`)
+  if (rejected.length > 0) parts.push(`${rejected.length} refused`)
+  return parts.join('; ')
+}
+
+function openWords({operations}: Passport): string {
+  if (operations.length === 0) return 'no operation'
+  return operations
+    .map(({tool, status}) => `${tool === 'refundOrder' ? 'refund' : tool}: ${status.replaceAll('_', ' ')}`)
+    .join(', ')
+}
+
+export const mayNames: Record<keyof Passport['may'], string> = {
+  resume: 'Go on',
+  retry: 'Retry',
+  correct: 'Correct',
+  fork: 'Branch',
+  cancel: 'Stop',
+}

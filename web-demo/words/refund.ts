@@ -1,0 +1,78 @@
+import {euros} from '../money.ts'
+import {personName} from '../people.ts'
+import type {ToolEntry} from '../runtime-types.ts'
+import {receiptSchema} from '../shop/order.ts'
+
+/** `over` is what will not happen any more. */
+export type Tone = 'quiet' | 'waiting' | 'done' | 'bad' | 'over'
+export type Telling = {state: string; detail: string; tone: Tone}
+
+/** What became of one proposed refund, from its card alone. */
+export function tellRefund(entry: ToolEntry): Telling {
+  const {operation, durability, result} = entry
+  if (!operation) return result ? unproposed(result) : {state: 'Being prepared', detail: '', tone: 'quiet'}
+  const reason = operation.reason ?? ''
+  switch (operation.status) {
+    case 'proposed':
+      return durability.status === 'server'
+        ? {state: 'With the server', detail: 'It is being checked against the order and the policy.', tone: 'quiet'}
+        : {state: 'Only on this device', detail: 'It goes to the server when there is a connection.', tone: 'waiting'}
+    case 'awaiting_approval':
+      return {state: 'Waiting for approval', detail: reason, tone: 'waiting'}
+    case 'authorised':
+      return operation.decidedBy
+        ? {state: `Approved by ${personName(operation.decidedBy)}`, detail: reason, tone: 'quiet'}
+        : {state: 'Allowed by policy', detail: reason, tone: 'quiet'}
+    case 'started':
+      return {state: 'Being paid out', detail: '', tone: 'quiet'}
+    case 'executed':
+      return {state: 'Refunded', detail: receiptWords(operation), tone: 'done'}
+    case 'rejected':
+      return {
+        state: operation.decidedBy ? `Rejected by ${personName(operation.decidedBy)}` : 'Rejected',
+        detail: `${reason ? `“${reason}” ` : ''}No money moved.`,
+        tone: 'bad',
+      }
+    case 'refused':
+      return {state: 'Refused by the server', detail: `${reason} No money moved.`.trim(), tone: 'bad'}
+    case 'failed':
+      return {state: 'Failed', detail: reason, tone: 'bad'}
+    case 'expired':
+      return {state: 'Expired', detail: `${reason} No money moved.`.trim(), tone: 'bad'}
+    case 'voided':
+      return {state: 'Withdrawn', detail: `${reason} No money moved.`.trim(), tone: 'quiet'}
+    case 'uncertain':
+      return {
+        state: 'Outcome not known',
+        detail: `${reason} Do not pay it again before it is checked.`.trim(),
+        tone: 'waiting',
+      }
+  }
+}
+
+function unproposed(result: NonNullable<ToolEntry['result']>): Telling {
+  return result.outcome === 'error'
+    ? {state: 'Not proposed', detail: 'The request was not valid, so nothing was sent.', tone: 'bad'}
+    : {state: 'Withdrawn', detail: 'It was never sent. No money moved.', tone: 'over'}
+}
+
+function receiptWords({receipt, decidedBy}: NonNullable<ToolEntry['operation']>): string {
+  const parsed = receiptSchema.safeParse(receipt)
+  const by = decidedBy ? `Approved by ${personName(decidedBy)}. ` : ''
+  return parsed.success ? `${by}Receipt ${parsed.data.refund}` : by.trim()
+}
+
+/** An operation that may still run although nothing more is asked of anybody here. */
+export function mayStillRun(entry: ToolEntry): boolean {
+  return ['proposed', 'awaiting_approval', 'authorised'].includes(entry.operation?.status ?? '')
+}
+
+export function refundInput(entry: Pick<ToolEntry, 'input'>): {orderId: string; amount: string; reason: string} {
+  const input =
+    entry.input !== null && typeof entry.input === 'object' && !Array.isArray(entry.input) ? entry.input : {}
+  return {
+    orderId: typeof input.orderId === 'string' ? input.orderId : '?',
+    amount: typeof input.cents === 'number' ? euros(input.cents) : '?',
+    reason: typeof input.reason === 'string' ? input.reason : '',
+  }
+}

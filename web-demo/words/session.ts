@@ -1,0 +1,64 @@
+import type {Connection, SessionView, Status, ToolEntry} from '../runtime-types.ts'
+import {mayStillRun, refundInput, type Tone} from './refund.ts'
+
+const statuses: Record<Status, {words: string; tone: Tone}> = {
+  idle: {words: 'Ready', tone: 'quiet'},
+  new: {words: 'Ready', tone: 'quiet'},
+  running: {words: 'Working', tone: 'done'},
+  retrying: {words: 'Trying again', tone: 'done'},
+  waiting_for_tool: {words: 'Waiting for the server', tone: 'waiting'},
+  waiting_for_approval: {words: 'Waiting for approval', tone: 'waiting'},
+  waiting_for_wake: {words: 'Sleeping', tone: 'quiet'},
+  failed_retryable: {words: 'Stopped by an error', tone: 'bad'},
+  failed_final: {words: 'Failed', tone: 'bad'},
+  alerted: {words: 'Needs attention', tone: 'bad'},
+  completed: {words: 'Done', tone: 'quiet'},
+  cancelled: {words: 'Stopped', tone: 'quiet'},
+  closed: {words: 'Closed', tone: 'quiet'},
+}
+
+export function statusWords(status: Status): {words: string; tone: Tone} {
+  return statuses[status]
+}
+
+/** The run can still be stopped: it works, or it waits for somebody. */
+export function isUnderWay(status: Status): boolean {
+  return ['running', 'retrying', 'waiting_for_tool', 'waiting_for_approval', 'waiting_for_wake'].includes(status)
+}
+
+const connections: Record<Connection['state'], {words: string; tone: Tone}> = {
+  live: {words: 'Connected', tone: 'done'},
+  connecting: {words: 'Connecting', tone: 'quiet'},
+  cut: {words: 'Offline by choice', tone: 'waiting'},
+  unreachable: {words: 'Server out of reach', tone: 'waiting'},
+  unauthenticated: {words: 'Not signed in', tone: 'bad'},
+  local_only: {words: 'This device only', tone: 'quiet'},
+}
+
+export function connectionWords(connection: Connection): {words: string; tone: Tone} {
+  return connections[connection.state]
+}
+
+/** The provider that needs no key must never pass for a language model. */
+export function modelWords(model: string): string {
+  return /(?:^|[/:])rules$/.test(model) ? 'Rules provider – not a language model' : model
+}
+
+/** RUN-4: until the server has the correction, what it corrects may still happen, and the person has to know. */
+export function lateCorrection(view: SessionView): string | null {
+  const message = view.entries.findLastIndex(entry => entry.type === 'message' && entry.durability.status === 'device')
+  if (message < 0) return null
+  const open = view.entries
+    .slice(0, message)
+    .filter((entry): entry is ToolEntry => entry.type === 'tool' && mayStillRun(entry))
+  const [first] = open
+  if (!first) return null
+  const {amount, orderId} = refundInput(first)
+  return `Your newest message has not reached the server. Until it does, the refund of ${amount} for ${orderId} may still be paid.`
+}
+
+/** What the person is waiting for, and that they need not wait. */
+export function waitingWords({status, waitingFor}: Pick<SessionView, 'status' | 'waitingFor'>): string | null {
+  if (status !== 'waiting_for_approval') return waitingFor
+  return 'A team lead has to decide. You can go on writing: a new instruction withdraws this proposal.'
+}
