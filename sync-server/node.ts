@@ -3,7 +3,7 @@ import type {SyncServer} from './index.ts'
 
 export type NodeHost = {
   url: string
-  /** Takes no more requests, lets those under way end, cuts what is left after the grace, then closes the server. */
+  /** Takes no more requests, lets those under way end, cuts what is left after the grace; waits for operations. */
   close(): Promise<void>
 }
 
@@ -39,11 +39,10 @@ export async function serveNode(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     close: async () => {
       const closed = new Promise<void>(resolve => http.close(() => resolve()))
-      await server.close()
       const cut = setTimeout(() => {
         if ('closeAllConnections' in http) http.closeAllConnections()
       }, options.graceMs ?? 2000)
-      await closed
+      await Promise.all([server.close(), closed])
       clearTimeout(cut)
     },
   }

@@ -35,11 +35,22 @@ export async function admitEvents(
     await locked.append(batch.sealed, {state: batch.state, at: authority.environment.now()})
     return {verdicts, head: batch.state.head, before: locked.state, sealed: batch.sealed}
   })
-  if (!admitted) throw new HoldfastError('not_found', 'No such session.')
+  if (!admitted) return unknownSession(screened)
   const {verdicts, head, before, sealed} = admitted.value
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   const proposed = sealed.flatMap(({event}) => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
   return {verdicts, head, proposed}
+}
+
+/**
+ * A session that was to be opened in this batch, by an event that cannot be read, is unknown too: then the device needs
+ * to hear which event is at fault. Nothing here depends on whether the session exists for somebody else. [ID-4]
+ */
+function unknownSession(screened: readonly Screened[]): Admission {
+  const error = new HoldfastError('not_found', 'No such session.')
+  if (screened.every(one => 'event' in one)) throw error
+  const verdicts = screened.map(one => ('verdict' in one ? one.verdict : rejected(one.event.id, error)))
+  return {verdicts, head: 0, proposed: []}
 }
 
 function isOpening(event: Event): boolean {

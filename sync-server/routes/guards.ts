@@ -1,6 +1,6 @@
 import type {MiddlewareHandler} from 'hono'
 import {bodyLimit} from 'hono/body-limit'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
 import {type Authenticate, principalSchema} from '../principal.ts'
@@ -33,8 +33,14 @@ export function bodyWithinLimit(bytes: number = limits.bodyBytes): MiddlewareHan
 export function authenticated(authenticate: Authenticate): MiddlewareHandler<Env> {
   return async (c, next) => {
     c.header('cache-control', 'no-store')
-    const principal = parse(principalSchema, await authenticate(c.req.raw), 'principal')
-    c.set('principal', principal)
+    const principal = principalSchema.safeParse(await authenticate(c.req.raw))
+    if (!principal.success) throw badPrincipal(principal.error.issues[0]?.message)
+    c.set('principal', principal.data)
     await next()
   }
+}
+
+/** The host's function is at fault here, not the caller, whose token it has taken. */
+function badPrincipal(expected: string | undefined): HoldfastError {
+  return new HoldfastError('internal', `authenticate gave no valid principal: ${expected}`)
 }

@@ -69,14 +69,20 @@ async function lockRow(tx: SqlQuery, {tenant, session}: SessionKey): Promise<Ses
   return row ?? null
 }
 
-/** When two pushes open one id at once, the second waits on the insert and then locks what the first has made. */
+/**
+ * When two pushes open one id at once, the second waits on the insert and then locks what the first has made; if the
+ * first made nothing after all, there is no row to lock, and the second inserts again.
+ */
 async function insertRow(tx: SqlQuery, key: SessionKey): Promise<SessionRow | null> {
-  await tx.query(
-    `INSERT INTO hf_sessions (tenant, id, subject, agent, title, head, state, created_at, updated_at)
-     VALUES ($1, $2, $3, '""', 'null', 0, $4, 0, 0) ON CONFLICT DO NOTHING`,
-    [key.tenant, key.session, key.create ?? '', JSON.stringify(initialSession)],
-  )
-  return lockRow(tx, key)
+  for (;;) {
+    const made = await tx.query(
+      `INSERT INTO hf_sessions (tenant, id, subject, agent, title, head, state, created_at, updated_at)
+       VALUES ($1, $2, $3, '""', 'null', 0, $4, 0, 0) ON CONFLICT DO NOTHING RETURNING id`,
+      [key.tenant, key.session, key.create ?? '', JSON.stringify(initialSession)],
+    )
+    const row = await lockRow(tx, key)
+    if (row || made.length > 0) return row
+  }
 }
 
 async function list(sql: Sql, owner: Owner, limit: number): Promise<SessionSummary[]> {
