@@ -27,12 +27,13 @@ export async function serveNode(
   },
 ): Promise<NodeHost> {
   const host = options.host ?? '127.0.0.1'
-  await server.start()
   const http = createAdaptorServer({fetch: server.fetch})
+  // The port first: a host that cannot have it must not leave a server running behind its error.
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
     http.listen(options.port, host, resolve)
   })
+  await server.start()
   const address = http.address()
   const port = typeof address === 'object' && address ? address.port : options.port
   return {
