@@ -1,4 +1,5 @@
 import {beforeAll, describe, expect, test} from 'vitest'
+import * as z from 'zod'
 import type {SyncServer} from '../../sync-server/index.ts'
 import {serverEnvironment as env} from '../../sync-server/index.ts'
 import type {Who} from './support/caller.ts'
@@ -175,6 +176,20 @@ describe('approvals', () => {
     }
   })
 
+  test('[RUN-4] a correction that lands while the facts are read again stops the call; the used approval stays used', async () => {
+    const {who, lead, device, item, approve, paid} = await waiting()
+    const recheck = async () => {
+      await device.push(server, [device.post('Stop.')])
+      return {ok: true as const}
+    }
+    const slow = servers.server({operations: servers.desk.operation({recheck})})
+    expect((await decide(slow, lead, item.approval, approve)).status).toBe(200)
+    await slow.idle()
+    expect(await paid()).toEqual([])
+    expect((await told(server, who, device.session)).at(-1)).toBe('operation.voided')
+    expect(await inbox(server, lead, 'all')).toMatchObject([{status: 'granted', decidedBy: 'lea'}])
+  })
+
   test('[RUN-7] cancelling the run voids what waits', async () => {
     const {lead, device, refund, item, approve, paid} = await waiting()
     await device.push(server, [device.event('run.cancelled', {}, {run: refund.run})])
@@ -188,7 +203,7 @@ describe('approvals', () => {
     const {refundOrder} = servers.desk.operation()
     const changed = {
       ...refundOrder,
-      tool: {...refundOrder.tool, input: (await import('zod')).object({cents: (await import('zod')).number()})},
+      tool: {...refundOrder.tool, input: z.object({cents: z.number()})},
     }
     const deployed = servers.server({operations: {refundOrder: changed}})
     expect((await decide(deployed, lead, item.approval, approve)).status).toBe(200)
