@@ -1,13 +1,14 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import {type Envelope, type LoggedEvent, readEvent} from '../protocol/event.ts'
+import type {Envelope, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
+import {readStored} from './read-stored.ts'
 
 type Sql = Pick<Transaction, 'query'>
 
@@ -149,16 +150,6 @@ async function insertEvent(sql: Sql, event: LoggedEvent, status: 'pending' | 'ac
 
 type EventRow = {status: string; place: number; body: string; reason: string | null}
 const selectEvent = 'select status, place, body, reason from holdfast_events'
-
-/** A stored row passes the same schema as a network frame; what fails is kept and shown, never dropped. [LOG-4] */
-export function readStored(value: unknown): LoggedEvent {
-  try {
-    return readEvent(value)
-  } catch (error) {
-    const envelope = value as Envelope
-    return {...envelope, unreadable: HoldfastError.from(error).message}
-  }
-}
 
 function toDurable(row: EventRow): DurableEvent {
   return {event: readStored(JSON.parse(row.body)), durability: durabilityOf(row)}

@@ -16,7 +16,7 @@ import {decide, evolve, initialSession, type SessionState} from '../protocol/ses
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
-import {readStored} from './pglite-store.ts'
+import {readStored} from './read-stored.ts'
 
 export type Rejection = {id: EventId; reason: string}
 

@@ -4,8 +4,8 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {type CuttableLink, httpLink} from './http-link.ts'
-import {backoffMs, initialSync, onSignal, type SyncState} from './sync-state.ts'
+import {type CuttableLink, httpLink} from '../sync/http-link.ts'
+import {backoffMs, initialSync, onSignal, type SyncState} from '../sync/sync-state.ts'
 
 export type InboxState = {items: InboxItem[]; connection: Connection}
 
