@@ -43,7 +43,8 @@ export function openInbox(options: {
     subscribe: listener => live.subscribe(listener),
     decide: async (approval, decision) => {
       const item = await link.decide(approval, decision)
-      await live.refresh()
+      // The decision stands, whether or not the list can be read again now.
+      await live.refresh().catch(() => undefined)
       return item
     },
     close: () => live.close(),

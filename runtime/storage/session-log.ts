@@ -137,7 +137,9 @@ export class SessionLog {
         })
       }
     }
-    return drafts.filter(draft => !draft.id || !known.has(draft.id))
+    return drafts.filter(
+      (draft, i) => !draft.id || (!known.has(draft.id) && drafts.findIndex(({id}) => id === draft.id) === i),
+    )
   }
 
   #fold(drafts: readonly Draft[], actor: Actor): {events: Event[]; record: SessionRecord} {
