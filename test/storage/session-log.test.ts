@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => database.close())
 
 async function openLog(id: SessionId = env.id('session'), over: DeviceStore = store): Promise<SessionLog> {
-  return await SessionLog.open({store: over, device: await store.device(), environment: env, projections: []}, id)
+  return await SessionLog.open({store: over, device: (await store.device()).id, environment: env, projections: []}, id)
 }
 
 const opened: Draft = {kind: 'session.opened', data: {agent: 'desk', policy: 'steer'}}
