@@ -5,8 +5,6 @@ export function noticeWords({about, text}: Extract<TranscriptEntry, {type: 'noti
   switch (about) {
     case 'forked':
       return 'Branched from here. The other conversation goes on by itself, and what was paid there stays paid.'
-    case 'model_failed':
-      return `The model did not answer: ${text}`
     case 'unreadable':
       return `An entry that this version cannot read is kept: ${text}`
     default:
