@@ -273,6 +273,14 @@ describe('the rules provider', () => {
     if (scene.never) expect(seen.said.join('\n')).not.toMatch(scene.never)
   })
 
+  test('two messages at once are not read as one: the newest counts, and that is said', async () => {
+    const said = (text: string) => ({role: 'user' as const, content: [{type: 'text' as const, text}]})
+    const parts = await partsFor([said('The mug in A17 arrived broken'), said('Where is B22?')])
+    const calls = parts.filter(part => part.type === 'tool-call').map(part => part.input)
+    expect(calls).toEqual(['{"orderId":"B22"}'])
+    expect(parts.map(part => (part.type === 'text-delta' ? part.delta : '')).join('')).toMatch(/newest message/)
+  })
+
   test('the same prompt gives the same parts, in the order the provider specification asks for', async () => {
     const prompt = [{role: 'user' as const, content: [{type: 'text' as const, text: 'refund A17'}]}]
     const parts = await partsFor(prompt)

@@ -1,4 +1,5 @@
 import {type KeyboardEvent, useRef, useState} from 'react'
+import {keep, kept} from '../unsent.ts'
 import {Icon} from './icon.tsx'
 
 type Props = {
@@ -80,13 +81,4 @@ function useKeptText(key: string) {
     if (kept(key) === sent) setText('')
   }
   return {text, setText, clearIfStill}
-}
-
-function kept(key: string): string {
-  return localStorage.getItem(`unsent:${key}`) ?? ''
-}
-
-function keep(key: string, text: string): void {
-  if (text === '') localStorage.removeItem(`unsent:${key}`)
-  else localStorage.setItem(`unsent:${key}`, text)
 }

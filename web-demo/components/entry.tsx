@@ -1,5 +1,6 @@
 import {memo} from 'react'
 import type {TranscriptEntry} from '../runtime-types.ts'
+import {noticeWords} from '../words/notice.ts'
 import {DurabilityMark} from './durability-mark.tsx'
 import {EntryMenu} from './entry-menu.tsx'
 import {Prose} from './prose.tsx'
@@ -43,7 +44,7 @@ function EntryBody({entry}: {entry: TranscriptEntry}) {
     case 'tool':
       return entry.tool === 'refundOrder' ? <RefundCard entry={entry} /> : <ToolCard entry={entry} />
     case 'notice':
-      return <p className={`notice notice-${entry.about}`}>{entry.text}</p>
+      return <p className={`notice notice-${entry.about}`}>{noticeWords(entry)}</p>
   }
 }
 

@@ -3,6 +3,7 @@ import type {Role} from '../components/device-panel.tsx'
 import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
+import {kept} from '../unsent.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
 
@@ -52,14 +53,14 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, ru
   return {session, view, opening: id !== null && view === null}
 }
 
-/** Opens the conversation that was used last, once, when the address names none. */
+/** Opens the conversation that was used last, once, when the address names none and no new one has been begun. */
 export function useResumeLatest(sessions: SessionListItem[] | null, id: string | null): void {
   const [done, setDone] = useState(id !== null)
   useEffect(() => {
     if (done || sessions === null) return
     setDone(true)
     const latest = sessions[0]
-    if (latest && id === null) navigate(addressOf(latest.id), {replace: true})
+    if (latest && id === null && kept('new') === '') navigate(addressOf(latest.id), {replace: true})
   }, [done, sessions, id])
 }
 

@@ -6,20 +6,25 @@ export type Said = {type: 'said'; by: 'person' | 'agent'; text: string}
 export type Turn = Call | Said
 
 /** The prompt split at the newest instruction: what it says, what came before it, and what was done for it so far. */
-export type Conversation = {before: Turn[]; instruction: string; work: Call[]}
+export type Conversation = {
+  before: Turn[]
+  instruction: string
+  work: Call[]
+  /** Messages right before the instruction that nobody answered. */
+  skipped: number
+}
 
 /** Everything that the rules may know is in here: a fact that no tool result carries does not exist for them. */
 export function conversationOf(prompt: LanguageModelV3Prompt): Conversation {
   const turns = turnsOf(prompt)
   const last = turns.findLastIndex(isPersons)
-  const first = turns.slice(0, last + 1).findLastIndex(turn => !isPersons(turn)) + 1
+  const newest = turns[last]
+  const before = turns.slice(0, Math.max(last, 0))
   return {
-    before: turns.slice(0, first),
-    instruction: turns
-      .slice(first, last + 1)
-      .map(turn => (turn.type === 'said' ? turn.text : ''))
-      .join('\n'),
+    before,
+    instruction: newest?.type === 'said' ? newest.text : '',
     work: turns.slice(last + 1).filter(turn => turn.type === 'call'),
+    skipped: before.length - 1 - before.findLastIndex(turn => !isPersons(turn)),
   }
 }
 

@@ -12,6 +12,13 @@ import {lookedUp, lookups, type Plan, say} from './step.ts'
 const abilities = `I look orders up, list a customer's orders, write the reply to the customer and propose refunds. For example: “Where is order A17?”, “Refund 20 € of A17” or “The mug in A17 arrived broken”.`
 
 export function planReply(conversation: Conversation): Plan {
+  const plan = planFor(conversation)
+  if (conversation.skipped === 0 || conversation.work.length > 0) return plan
+  // Two messages read as one would mix up their orders and amounts, so only one counts, and that is said.
+  return {...plan, text: `I go by your newest message. ${plan.text}`}
+}
+
+function planFor(conversation: Conversation): Plan {
   const goal = goalOf(conversation)
   switch (goal.type) {
     case 'refund':
@@ -100,11 +107,11 @@ function withdrawalWords(orders: string[], {before}: Conversation): string {
 }
 
 /** "What happened to the refund?": from the record when there is one, else from the order itself. */
-function planOutcome(goal: Extract<Goal, {type: 'outcome'}>, {before, work}: Conversation): Plan {
+function planOutcome(goal: Extract<Goal, {type: 'outcome'}>, {before, work, skipped}: Conversation): Plan {
   const calls = lastRefundCalls(before).filter(
     ({input}) => goal.orders.length === 0 || goal.orders.includes(String(input.orderId)),
   )
   if (calls.length > 0) return say(calls.map(outcomeSentence).join(' '))
   if (goal.orders.length === 0) return say('I have proposed no refund in this conversation. Which order do you mean?')
-  return planStatus({type: 'status', orders: goal.orders, understood: true}, {before, instruction: '', work})
+  return planStatus({type: 'status', orders: goal.orders, understood: true}, {before, instruction: '', work, skipped})
 }
