@@ -7,6 +7,7 @@ import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import type {DeviceStore, UnitOfWork} from '../../runtime/storage/device-store.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
+import type {CuttableLink} from '../../runtime/sync/http-link.ts'
 import {desk, deskTools, type LinkFaults, type TestServer} from './desk.ts'
 
 export class Crash extends Error {
@@ -106,6 +107,8 @@ export function crashableLink(killer: Killer, faults: LinkFaults = {}): LinkFaul
       await faults.after?.(method, path, response)
       killer.point(`after ${name(method, path)}`)
     },
+    ...(faults.twice && {twice: faults.twice}),
+    ...(faults.answer && {answer: faults.answer}),
   }
 }
 
@@ -124,6 +127,8 @@ export async function openDevice(parts: {
   model: ModelSource
   killer?: Killer
   faults?: LinkFaults
+  link?: CuttableLink
+  setToken?: (token: string) => void
   /** Only these sessions exist for it, so that many scenes can share one database. */
   only?: string
 }): Promise<Device> {
@@ -133,14 +138,14 @@ export async function openDevice(parts: {
   const own: DeviceStore = only
     ? {...store, sessions: async () => (await store.sessions()).filter(({id}) => id === only)}
     : store
-  const link = await shop.link(subject, {faults: crashableLink(killer, parts.faults)})
+  const link = parts.link ?? (await shop.link(subject, {faults: crashableLink(killer, parts.faults)}))
   const runtime = await openDeviceRuntime({
     store: crashableStore(own, killer),
     hosts: [{agent: desk, model, tools: deskTools} as unknown as AgentHost],
     environment: systemEnvironment,
     link,
     subject: () => subject,
-    setToken: () => undefined,
+    setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
     retryDelayMs: 1,
   })
