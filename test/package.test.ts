@@ -1,0 +1,109 @@
+import {execFile} from 'node:child_process'
+import {copyFile, readFile, writeFile} from 'node:fs/promises'
+import {join} from 'node:path'
+import {promisify} from 'node:util'
+import ts from 'typescript'
+import {build, type Rolldown} from 'vite'
+import {afterAll, beforeAll, expect, test} from 'vitest'
+import {type PackedProject, packedProject} from './support/packed-project.ts'
+import {readmeProgram} from './support/readme-program.ts'
+
+const slow = 300_000
+const entries = [
+  'holdfast',
+  'holdfast/worker',
+  'holdfast/node',
+  'holdfast/testing',
+  'holdfast/server',
+  'holdfast/server/node',
+]
+const conversation = join(import.meta.dirname, 'package/conversation.mjs')
+
+let project: PackedProject
+
+beforeAll(async () => {
+  project = await packedProject()
+  for (const [name, text] of readmeProgram()) await writeFile(join(project.folder, name), text)
+}, slow)
+
+afterAll(() => project?.remove())
+
+test('the tarball holds the built package and nothing else, and every entry it names', async () => {
+  expect(project.files.filter(path => !path.startsWith('dist/lib/')).sort()).toEqual([
+    'LICENSE',
+    'README.md',
+    'package.json',
+  ])
+  const manifest = JSON.parse(await readFile(join(project.folder, 'node_modules/holdfast/package.json'), 'utf8')) as {
+    exports: Record<string, string | Record<string, string>>
+  }
+  const {'./package.json': _own, ...exports} = manifest.exports
+  expect(Object.keys(exports).map(entry => entry.replace('.', 'holdfast'))).toEqual(entries)
+  const targets = Object.values(exports).flatMap(target => Object.values(target))
+  expect(project.files).toEqual(expect.arrayContaining(targets.map(target => target.replace('./', ''))))
+  // 2.4 MB of it are the prepared data directory.
+  expect(project.tarballBytes).toBeLessThan(3 * 1024 * 1024)
+})
+
+test.each(['bundler', 'nodenext'] as const)(
+  'the README program and every entry type-check from the tarball, resolved as %s does',
+  async resolution => {
+    const imports = entries.map((entry, i) => `export * as entry${i} from '${entry}'\n`)
+    const wrong = `import {openPgStore} from 'holdfast/server'\nexport const wrong: number = openPgStore\n`
+    await writeFile(join(project.folder, 'entries.ts'), imports.join(''))
+    await writeFile(join(project.folder, 'wrong.ts'), wrong)
+    const faults = typeCheck([...readmeProgram().keys(), 'entries.ts', 'wrong.ts'], resolution)
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(/wrong\.ts: .*not assignable to type 'number'/)
+  },
+  slow,
+)
+
+test('plain Node completes a conversation against a server, both from the tarball', {timeout: slow}, async () => {
+  await copyFile(conversation, join(project.folder, 'conversation.mjs'))
+  const {stdout} = await promisify(execFile)(process.execPath, ['conversation.mjs'], {cwd: project.folder})
+  expect(JSON.parse(stdout)).toEqual({
+    status: 'completed',
+    entries: ['message', 'tool', 'tool', 'reply'],
+    payments: 1,
+  })
+})
+
+test('Vite bundles the README page and its worker with no setting, and every file they name is there', {
+  timeout: slow,
+}, async () => {
+  await writeFile(join(project.folder, 'index.html'), '<script type="module" src="/page.ts"></script>')
+  const built = await build({configFile: false, root: project.folder, logLevel: 'silent', build: {write: false}})
+  const {output} = built as Rolldown.RolldownOutput
+  const present = output.map(({fileName}) => fileName)
+  const code = output.map(file =>
+    'code' in file ? file.code : file.fileName.endsWith('.js') ? String(file.source) : '',
+  )
+  const named = [...new Set(code.join('\n').match(/assets\/[\w.-]+\.(?:js|bin|wasm|data)\b/g))]
+  expect(present).toEqual(expect.arrayContaining(named))
+  for (const file of [/agent\.worker-.+\.js$/, /data-dir-.+\.bin$/, /pglite-.+\.wasm$/, /pglite-.+\.data$/]) {
+    expect(named).toContainEqual(expect.stringMatching(file))
+  }
+})
+
+/** Faults in the project and in the package's own declarations; those of its dependencies are not ours to mend. */
+function typeCheck(names: string[], resolution: 'bundler' | 'nodenext'): string[] {
+  const bundled = resolution === 'bundler'
+  const program = ts.createProgram(
+    names.map(name => join(project.folder, name)),
+    {
+      target: ts.ScriptTarget.ES2022,
+      module: bundled ? ts.ModuleKind.ESNext : ts.ModuleKind.NodeNext,
+      moduleResolution: bundled ? ts.ModuleResolutionKind.Bundler : ts.ModuleResolutionKind.NodeNext,
+      strict: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: false,
+      types: [],
+    },
+  )
+  return ts
+    .getPreEmitDiagnostics(program)
+    .filter(({file}) => !file || file.fileName.startsWith(project.folder))
+    .map(({file, messageText}) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
+}
