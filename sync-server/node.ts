@@ -27,7 +27,15 @@ export async function serveNode(
   },
 ): Promise<NodeHost> {
   const host = options.host ?? '127.0.0.1'
-  const http = createAdaptorServer({fetch: server.fetch})
+  const underWay = new Set<Promise<unknown>>()
+  const http = createAdaptorServer({
+    fetch: request => {
+      const answer = Promise.resolve(server.fetch(request))
+      const done = answer.catch(() => undefined).finally(() => underWay.delete(done))
+      underWay.add(done)
+      return answer
+    },
+  })
   // The port first: a host that cannot have it must not leave a server running behind its error.
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
@@ -45,6 +53,8 @@ export async function serveNode(
       }, options.graceMs ?? 2000)
       await Promise.all([server.close(), closed])
       clearTimeout(cut)
+      // A handler outlives its connection: the host may close the database only when the last one is through.
+      await Promise.all(underWay)
     },
   }
 }

@@ -9,6 +9,9 @@ import {createTarget} from './target.ts'
 import {keepWorker} from './worker-keeper.ts'
 import type {Role} from './worker-messages.ts'
 
+/** Added to a call's deadline while the database is being opened: a first open on a busy phone takes its time. */
+const openingMs = 120_000
+
 export interface WorkerClient<S> {
   service: Remote<S>
   /** Terminates this page's worker and starts another, as a crash would. */
@@ -60,7 +63,11 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
 
   return {
     service: methodProxy<S>((method, args) =>
-      withDeadline(deadlineOf(options, method), method, target.call(method, args)),
+      withDeadline(
+        deadlineOf(options, method) + (role.get() === 'starting' ? openingMs : 0),
+        method,
+        target.call(method, args),
+      ),
     ),
     kill: () => keeper.replace('The worker was terminated.'),
     listen: (topic, listener) => feed.listen(topic, listener),

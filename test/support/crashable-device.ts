@@ -73,6 +73,7 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
   }
   return {
     device: () => read(() => store.device()),
+    setOnline: online => write('the switch', () => store.setOnline(online)),
     sessions: () => read(() => store.sessions()),
     session: id => read(() => store.session(id)),
     transaction: work => write('a transaction', () => store.transaction(unit => work(mortal(unit, killer)))),

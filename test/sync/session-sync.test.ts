@@ -31,7 +31,7 @@ const message = (text: string): Draft => ({kind: 'message.posted', data: {text}}
 
 async function openLog(id: SessionId = env.id('session'), which = 0): Promise<SessionLog> {
   const store = stores[which]!
-  return await SessionLog.open({store, device: await store.device(), environment: env, projections: []}, id)
+  return await SessionLog.open({store, device: (await store.device()).id, environment: env, projections: []}, id)
 }
 
 async function texts(log: SessionLog): Promise<unknown[]> {
