@@ -22,6 +22,9 @@ export {
   type ToolContext,
 } from './loop/define.ts'
 
+export {openNodeDatabase} from './storage/pglite/open-node.ts'
+export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
+
 export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   agent: Served
   model: ModelSource

@@ -1,6 +1,6 @@
 import type {LoopState} from '../loop/run-loop.ts'
 import type {DeviceId, RunId} from '../protocol/ids.ts'
-import {passportOf} from '../protocol/passport.ts'
+import {type Passport, passportOf} from '../protocol/passport.ts'
 import {runStatus} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -14,18 +14,17 @@ export type ViewParts = {
   device: DeviceId
   record: SessionRecord
   events: readonly DurableEvent[]
+  /** All of them, also those above the screen. [SYNC-2] */
+  pending: Passport['pending']
+  rejected: Passport['rejected']
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, events, loop, connection, streaming} = parts
+  const {record, events, pending, rejected, loop, connection, streaming} = parts
   const {current} = record
-  const pending = events.filter(({durability}) => durability.status === 'device')
-  const rejected = events.flatMap(({event, durability}) =>
-    durability.status === 'rejected' ? [{event: event.id, kind: event.kind, reason: durability.reason}] : [],
-  )
   return {
     session: record.id,
     agent: current.agent ?? '',
@@ -37,7 +36,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
     settled: isSettled(loop, connection),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, {pending: pending.map(({event}) => event.id), rejected}, record.confirmed.head),
+    passport: passportOf(current, {pending, rejected}, record.confirmed.head),
     pending: pending.length,
     rejected: rejected.length,
     head: record.confirmed.head,

@@ -2,6 +2,7 @@ import type {LoopParts} from '../loop/perform-step.ts'
 import {RunLoop} from '../loop/run-loop.ts'
 import type {RunId, SessionId} from '../protocol/ids.ts'
 import type {Connection, SessionView} from '../protocol/session-view.ts'
+import {limits} from '../protocol/version.ts'
 import type {Projection} from '../storage/device-store.ts'
 import {SessionLog} from '../storage/session-log.ts'
 import {buildSessionView, screenEvents} from './build-view.ts'
@@ -54,17 +55,30 @@ export class OpenSession {
   }
 
   async view(): Promise<SessionView> {
-    const events = await this.log.read(screenEvents)
-    const {device, connection} = this.parts
+    const {device, connection, store} = this.parts
     const {log, loop} = this
-    return buildSessionView({
-      device,
-      record: log.record,
-      events,
-      loop: loop.state,
-      connection: connection(),
-      streaming: this.#streaming,
-    })
+    for (let tries = 1; ; tries++) {
+      const {record} = log
+      const events = await log.read(screenEvents)
+      const pending = (await store.pending(log.id, limits.pendingEvents)).map(({id}) => id)
+      const rejected = (await store.rejected(log.id)).map(({event, reason}) => ({
+        event: event.id,
+        kind: event.kind,
+        reason,
+      }))
+      // Read while the log moved on, the entries could lack what the state already counts as done.
+      if (record !== log.record && tries < 5) continue
+      return buildSessionView({
+        device,
+        record,
+        events,
+        pending,
+        rejected,
+        loop: loop.state,
+        connection: connection(),
+        streaming: this.#streaming,
+      })
+    }
   }
 
   /** Something outside changed: look again for work, and show what it means. */

@@ -24,7 +24,8 @@ export class TokenHolder {
     const claims = this.#token?.split('.')[1]
     if (!claims) return null
     try {
-      const text = atob(claims.replaceAll('-', '+').replaceAll('_', '/'))
+      const bytes = atob(claims.replaceAll('-', '+').replaceAll('_', '/'))
+      const text = new TextDecoder().decode(Uint8Array.from(bytes, byte => byte.charCodeAt(0)))
       const {sub} = JSON.parse(text) as {sub?: unknown}
       return typeof sub === 'string' ? sub : null
     } catch {

@@ -2,9 +2,10 @@ import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
-import {type Json, jsonSchema} from '../protocol/json.ts'
+import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
+import {beforeAbort} from './before-abort.ts'
 import type {PreparedView} from './prepare-view.ts'
 
 export type Reply = DataOf<'model.replied'>
@@ -29,20 +30,35 @@ export async function callModel(call: ModelCall): Promise<Reply> {
   const gathered = new ReplyBuilder(call)
   try {
     const {prompt, tools} = call.view
-    const {stream} = await call.model.doStream({
-      prompt,
-      tools: tools.length > 0 ? tools : undefined,
-      abortSignal: call.signal,
-    })
-    for await (const part of stream) {
-      call.signal.throwIfAborted()
-      gathered.take(part)
-    }
+    const {stream} = await beforeAbort(
+      call.signal,
+      call.model.doStream({prompt, tools: tools.length > 0 ? tools : undefined, abortSignal: call.signal}),
+    )
+    await readParts(stream, call.signal, part => gathered.take(part))
   } catch (error) {
     call.signal.throwIfAborted()
     throw modelError(error)
   }
   return gathered.reply()
+}
+
+/** Reads to the end, or until the signal says stop, whether or not the stream listens to it. */
+async function readParts(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  signal: AbortSignal,
+  take: (part: LanguageModelV3StreamPart) => void,
+): Promise<void> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const {done, value} = await beforeAbort(signal, reader.read())
+      if (done) return
+      take(value)
+    }
+  } catch (error) {
+    reader.cancel(error).catch(() => undefined)
+    throw error
+  }
 }
 
 function modelError(error: unknown): HoldfastError {
@@ -91,8 +107,8 @@ class ReplyBuilder {
         this.#end = {
           finish: part.finishReason.unified,
           usage: {
-            inputTokens: part.usage.inputTokens.total ?? null,
-            outputTokens: part.usage.outputTokens.total ?? null,
+            inputTokens: countOf(part.usage.inputTokens.total),
+            outputTokens: countOf(part.usage.outputTokens.total),
           },
         }
     }
@@ -126,18 +142,24 @@ class ReplyBuilder {
     return {
       type: 'call',
       call: this.call.environment.id('call'),
-      providerCall: part.toolCallId,
-      tool: part.toolName,
+      providerCall: part.toolCallId.slice(0, 500),
+      // A name that no tool can have is a fault to mend for the model, not a reply to lose.
+      tool: part.toolName.slice(0, 100) || 'unnamed',
       input,
-      ...(fault && {fault}),
+      ...(fault && {fault: fault.slice(0, 2000)}),
       ...metadataOf(part.providerMetadata),
     }
   }
 }
 
+/** Providers count as they like; what is no count is not known. */
+function countOf(tokens: number | undefined): number | null {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null
+}
+
 function metadataOf(metadata: unknown): {providerMetadata?: {[key: string]: Json}} {
-  const parsed = jsonSchema.safeParse(metadata)
-  return metadata && parsed.success ? {providerMetadata: metadata as {[key: string]: Json}} : {}
+  const parsed = jsonObjectSchema.safeParse(metadata)
+  return parsed.success ? {providerMetadata: parsed.data} : {}
 }
 
 /** The stream carries input as a JSON string; what cannot be used goes back to the model as the call's error. [OP-7] */
@@ -154,5 +176,5 @@ function readInput(name: string, text: string, tools: readonly ToolContract[]): 
   if (!tool)
     return {input, fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`}
   const checked = tool.input.safeParse(input)
-  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message.slice(0, 2000)}
+  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message}
 }

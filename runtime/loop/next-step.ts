@@ -31,8 +31,7 @@ export type NextStep =
  *                     └──────────────── every call has its result ◀──────┘   [LOG-7]
  */
 export function nextStep(state: SessionState, here: {device: DeviceId; agents: readonly AgentBuild[]}): NextStep {
-  const work = isActive(state.run) || state.unanswered.length > 0
-  if (state.session === null || !work || state.run?.ended === 'failed_retryable') return {do: 'idle'}
+  if (state.session === null || !hasWork(state)) return {do: 'idle'}
   if (state.unreadable)
     return {
       do: 'wait',
@@ -48,6 +47,11 @@ export function nextStep(state: SessionState, here: {device: DeviceId; agents: r
   return callsStep(state, run) ?? modelStep(state, run)
 }
 
+/** What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
+function hasWork({run, unanswered}: SessionState): boolean {
+  return isActive(run) || unanswered.length > (run?.unseen ?? 0)
+}
+
 /** A run goes on only with the version it pinned; a new run takes what this build has. [PIN-3] */
 function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): string | null {
   const build = agents.find(agent => agent.name === state.agent)
@@ -60,7 +64,8 @@ function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): strin
 function callsStep(state: SessionState, run: RunState): NextStep | null {
   if (state.calls.length === 0) return null
   const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
-  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run) ?? [])
+  const corrected = state.unanswered.length > 0
+  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, corrected) ?? [])
   if (results.length > 0) return {do: 'record-results', results}
   const here = state.calls.filter(call => call.effect === 'read' || call.effect === 'local')
   const proposals = state.calls.filter(call => call.effect === 'external' && !operationOf.has(call.id))
@@ -69,15 +74,26 @@ function callsStep(state: SessionState, run: RunState): NextStep | null {
   return waitFor(state.operations)
 }
 
-/** A result that needs nothing but the records: the call is faulty, left over from an ended run, or its operation has ended. */
-function resultOf(call: CallState, operation: OperationState | undefined, run: RunState): CallResult | null {
+/**
+ * A result that needs nothing but the records: the call is faulty, left over from an ended run, or overtaken by a newer
+ * instruction, or its operation has ended.
+ */
+function resultOf(
+  call: CallState,
+  operation: OperationState | undefined,
+  run: RunState,
+  corrected: boolean,
+): CallResult | null {
   if (call.fault !== null) return {call, outcome: 'error', output: {error: call.fault}}
   if (call.effect === 'unknown')
     return {call, outcome: 'error', output: {error: `There is no tool named "${call.tool}".`}}
   if (operation && hasEnded(operation)) return {call, ...operationResult(operation)}
   if (call.run !== run.id) return {call, outcome: 'aborted', output: {reason: abortReason(operation)}}
+  if (call.effect === 'external' && !operation && corrected) return {call, outcome: 'superseded', output: overtaken}
   return null
 }
+
+const overtaken = {reason: 'A newer instruction arrived before this was proposed.'}
 
 function abortReason(operation: OperationState | undefined): string {
   return operation

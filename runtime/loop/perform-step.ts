@@ -3,7 +3,7 @@ import {ExponentialBackoff, handleWhen, retry} from 'cockatiel'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import type {Actor, Draft} from '../protocol/event.ts'
+import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
 import {isActive, type Pin, type RunState} from '../protocol/run.ts'
@@ -13,7 +13,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
 import type {NextStep} from './next-step.ts'
-import {buildView, type PreparedView, selectEvents} from './prepare-view.ts'
+import {buildView, type PreparedView, selectEvents, viewKinds} from './prepare-view.ts'
 import {promptHash} from './prompt-hash.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 
@@ -89,9 +89,7 @@ export class StepPerformer {
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
     const run = this.#run(state)
     const {agent} = this.#host(state)
-    const recent = await this.parts.log.read(windowEvents)
-    const standing = recent.filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
-    const view = buildView(agent, selectEvents(standing, run.pin.budgets.viewTokens))
+    const view = buildView(agent, selectEvents(await this.#recent(), run.pin.budgets.viewTokens))
     const event = this.parts.environment.id('event')
     const manifest = {
       events: view.events,
@@ -107,6 +105,15 @@ export class StepPerformer {
       },
     ])
     this.#prepared = {event, view}
+  }
+
+  /** What a view may be made of: the newest events that a model can see, and in any case the last message. [VIEW-4] */
+  async #recent(): Promise<LoggedEvent[]> {
+    const {store, log} = this.parts
+    const recent = await store.read(log.id, windowEvents, viewKinds)
+    const spoken = recent.some(({event}) => event.kind === 'message.posted')
+    const before = spoken ? [] : await store.read(log.id, 1, ['message.posted'])
+    return [...before, ...recent].filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
   }
 
   async #callModel(state: SessionState): Promise<void> {
@@ -189,15 +196,18 @@ export class StepPerformer {
       await this.parts.log.appendWith(this.#actor, async unit => {
         const documents = this.parts.openDocuments(unit, this.parts.log.id)
         const run = this.#toolRun(call)
-        const context = {...run.context, sql: unit.sql, document: documents}
+        const sql = watchedSql(unit)
+        const context = {...run.context, sql: sql.query, document: documents}
         const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
-        if (result.outcome !== 'ok') {
-          failed = result
+        if (result.outcome !== 'ok' || sql.fault() !== null) {
+          failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
         return [...documents.drafts, this.#runDraft('tool.returned', result)]
       })
     } catch (error) {
+      // What the tool wrote and the log cannot take is the tool's failure too.
+      if (HoldfastError.is(error, 'bad_input', 'too_large')) failed ??= toolError(call, error.message)
       if (!failed) throw error
       await this.#append([this.#runDraft('tool.returned', failed)])
     }
@@ -294,6 +304,26 @@ export class StepPerformer {
     await this.#append([
       this.#runDraft('run.failed', {code: error.code, message: error.message.slice(0, 2000), retryable}),
     ])
+  }
+}
+
+function toolError(call: CallState, error: string): ToolReturn {
+  return {call: call.id, outcome: 'error', output: {error: `${call.tool}: ${error}`.slice(0, 2000)}}
+}
+
+/** One failed query ends its transaction, so a tool that goes on after it must not be taken for one that succeeded. */
+function watchedSql(unit: UnitOfWork): {query: UnitOfWork['sql']; fault(): string | null} {
+  let fault: string | null = null
+  return {
+    fault: () => fault,
+    query: async (query, params) => {
+      try {
+        return await unit.sql(query, params)
+      } catch (error) {
+        fault ??= HoldfastError.from(error).message
+        throw error
+      }
+    },
   }
 }
 

@@ -20,24 +20,52 @@ export type PreparedView = {
   estimatedTokens: number
 }
 
-type Readable = EventOf<'message.posted' | 'model.replied' | 'tool.returned'>
+export const viewKinds = ['message.posted', 'model.replied', 'tool.returned'] as const
+type Readable = EventOf<(typeof viewKinds)[number]>
 
 /**
- * Takes the newest events that fit the budget, cut at a person's message so that no call is parted from its result.
- * Always keeps the last message, however long. [VIEW-3, VIEW-4]
+ * Takes the newest events that fit the budget, cut where no call is parted from its result: before a message if one
+ * fits, else within the turn, whose message is then kept in front. The newest exchange stays, however long. [VIEW-3, VIEW-4]
  */
 export function selectEvents(events: readonly LoggedEvent[], budgetTokens: number): Readable[] {
   const readable = events.filter(isForModel)
-  let start = readable.findLastIndex(event => event.kind === 'message.posted')
+  const cuts = cutsOf(readable)
+  const affordable = cuts.slice(firstAffordable(readable, cuts, budgetTokens))
+  const start = affordable.find(cut => readable[cut]?.kind === 'message.posted') ?? affordable[0] ?? 0
+  const chosen = readable.slice(start)
+  const opening = chosen[0]?.kind === 'message.posted' ? undefined : readable.slice(0, start).findLast(isMessage)
+  return opening ? [opening, ...chosen] : chosen
+}
+
+function isMessage(event: Readable): event is EventOf<'message.posted'> {
+  return event.kind === 'message.posted'
+}
+
+/** Places where no earlier call still waits for its result. */
+function cutsOf(events: readonly Readable[]): number[] {
+  const returned = new Map(events.flatMap((event, i) => (event.kind === 'tool.returned' ? [[event.data.call, i]] : [])))
+  const cuts: number[] = []
+  let openUntil = -1
+  events.forEach((event, i) => {
+    if (i > openUntil && event.kind !== 'tool.returned') cuts.push(i)
+    if (event.kind !== 'model.replied') return
+    for (const part of event.data.content) {
+      if (part.type === 'call') openUntil = Math.max(openUntil, returned.get(part.call) ?? -1)
+    }
+  })
+  return cuts
+}
+
+/** Index of the first cut from which everything fits; the last cut when nothing does. */
+function firstAffordable(events: readonly Readable[], cuts: readonly number[], budgetTokens: number): number {
   let tokens = 0
-  for (let i = readable.length - 1; i >= 0; i--) {
-    const event = readable[i]
-    if (!event) break
-    tokens += estimateTokens(event.data)
-    if (tokens > budgetTokens && i < start) break
-    if (event.kind === 'message.posted') start = Math.min(start, i)
+  let end = events.length
+  for (let i = cuts.length - 1; i >= 0; i--) {
+    tokens += events.slice(cuts[i], end).reduce((sum, event) => sum + estimateTokens(event.data), 0)
+    end = cuts[i] ?? 0
+    if (tokens > budgetTokens) return Math.min(i + 1, cuts.length - 1)
   }
-  return readable.slice(Math.max(start, 0))
+  return 0
 }
 
 /** Builds the exact prompt from exactly these events; same events, same bytes. */
@@ -62,7 +90,7 @@ export function estimateTokens(value: unknown): number {
 }
 
 function isForModel(event: LoggedEvent): event is Readable {
-  return !('unreadable' in event) && ['message.posted', 'model.replied', 'tool.returned'].includes(event.kind)
+  return !('unreadable' in event) && (viewKinds as readonly string[]).includes(event.kind)
 }
 
 /**
@@ -84,7 +112,10 @@ function replyMessages(
   results: ReadonlyMap<string, EventOf<'tool.returned'>>,
 ): LanguageModelV3Message[] {
   // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
-  const content = event.data.content.filter(part => part.type !== 'call' || results.has(part.call))
+  // Some providers refuse an empty text.
+  const content = event.data.content.filter(part =>
+    part.type === 'call' ? results.has(part.call) : part.text !== '' || part.providerMetadata,
+  )
   if (content.length === 0) return []
   const answers = content.flatMap(part => {
     const result = part.type === 'call' ? results.get(part.call) : undefined

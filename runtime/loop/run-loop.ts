@@ -16,6 +16,9 @@ export class RunLoop {
   #closed = false
   #again = false
   #driving: Promise<void> | null = null
+  /** Steps in a row that failed for want of the server. */
+  #restedForServer = 0
+  #alarm: ReturnType<typeof setTimeout> | undefined
   readonly #performer: StepPerformer
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
@@ -53,6 +56,7 @@ export class RunLoop {
   async close(): Promise<void> {
     this.#closed = true
     this.#unsubscribe()
+    clearTimeout(this.#alarm)
     this.#performer.abortAll(new HoldfastError('cancelled', 'the runtime was closed'))
     await this.#driving
   }
@@ -77,12 +81,12 @@ export class RunLoop {
     const before = log.state
     try {
       await this.#performer.perform(step, before)
+      this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')) this.#again = true
-      else if (isOneOf(error, 'offline', 'unauthenticated', 'token_expired'))
-        this.#rest({for: 'server', why: error.message})
+      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) this.#restForServer(error)
       else await this.#fail(error)
     }
   }
@@ -101,6 +105,17 @@ export class RunLoop {
 
   #rest(waiting: Waiting | null): void {
     this.#become({working: false, waiting, fault: null})
+  }
+
+  /** Woken when the connection changes; but one call can fail while the connection stands, so time wakes it too. */
+  #restForServer(error: HoldfastError): void {
+    this.#rest({for: 'server', why: error.message})
+    if (this.#closed) return
+    const {retryDelayMs = 500, environment} = this.parts
+    const pauseMs = Math.min(30_000, retryDelayMs * 2 ** this.#restedForServer) * (0.5 + environment.random() / 2)
+    this.#restedForServer += 1
+    clearTimeout(this.#alarm)
+    this.#alarm = setTimeout(() => this.wake(), pauseMs)
   }
 
   #become(state: LoopState): void {

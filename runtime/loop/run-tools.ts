@@ -1,9 +1,11 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import {type Json, jsonSchema} from '../protocol/json.ts'
+import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
 import type {CallState} from '../protocol/session.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
+import {limits} from '../protocol/version.ts'
+import {beforeAbort} from './before-abort.ts'
 import type {LocalToolContext, ToolContext} from './define.ts'
 
 export type ToolFunction = (input: unknown, context: ToolContext | LocalToolContext) => Promise<unknown> | unknown
@@ -38,15 +40,22 @@ export async function runTool(run: ToolRun): Promise<ToolReturn> {
   })
   try {
     const output = await withDeadline(run, signal => invoke(run, signal, basis))
-    const checked = jsonSchema.safeParse(output ?? null)
-    if (checked.success) return answer('ok', (output ?? null) as Json)
-    return answer('error', {
-      error: `${run.tool.name} returned what JSON cannot hold: ${checked.error.issues[0]?.message}`,
-    })
+    const fault = unstorable(output ?? null)
+    return fault === null
+      ? answer('ok', (output ?? null) as Json)
+      : answer('error', {error: `${run.tool.name} returned ${fault}`})
   } catch (error) {
     run.signal.throwIfAborted()
     return answer('error', {error: HoldfastError.from(error, 'tool_failed').message.slice(0, 2000)})
   }
+}
+
+/** What is wrong with a result that the log cannot take, or null. [LOG-5] */
+function unstorable(output: unknown): string | null {
+  const checked = jsonSchema.safeParse(output)
+  if (!checked.success) return `what JSON cannot hold: ${checked.error.issues[0]?.message}`
+  const bytes = jsonBytes(output)
+  return bytes > limits.valueBytes ? `${bytes} bytes; at most ${limits.valueBytes} are taken` : null
 }
 
 async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<unknown> {
@@ -66,11 +75,11 @@ async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<
 async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const timeout = AbortSignal.timeout(run.deadlineMs)
   const signal = AbortSignal.any([run.signal, timeout])
-  const late = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => {
-      const message = `${run.tool.name} did not answer within ${run.deadlineMs} ms`
-      reject(timeout.aborted ? new HoldfastError('deadline', message) : run.signal.reason)
-    })
-  })
-  return await Promise.race([work(signal), late])
+  run.signal.throwIfAborted()
+  try {
+    return await beforeAbort(signal, work(signal))
+  } catch (error) {
+    if (!timeout.aborted || run.signal.aborted) throw error
+    throw new HoldfastError('deadline', `${run.tool.name} did not answer within ${run.deadlineMs} ms`)
+  }
 }

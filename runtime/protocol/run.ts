@@ -114,6 +114,8 @@ export type RunState = {
   /** How the run ended, or null while it has not. */
   ended: 'completed' | 'cancelled' | 'failed_retryable' | 'failed_final' | null
   startedBy: EventId
+  /** Messages that no step had seen when the run failed or was cancelled: they alone do not start another. */
+  unseen: number
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */
   step: {id: StepId; prepared: EventId; replied: boolean; final: boolean} | null
@@ -164,6 +166,7 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     pin: event.data.pin,
     ended: null,
     startedBy: event.id,
+    unseen: 0,
     steps: 0,
     step: null,
     basis: {},
@@ -192,7 +195,7 @@ export function evolveRun(state: RunState, event: Event): RunState {
     case 'run.failed':
       return {...state, ended: event.data.retryable ? 'failed_retryable' : 'failed_final'}
     case 'run.retried':
-      return {...state, ended: null, attempt: state.attempt + 1}
+      return {...state, ended: null, unseen: 0, attempt: state.attempt + 1}
     default:
       return state
   }

@@ -177,9 +177,15 @@ function refuseCall(state: SessionState, event: Event): Refusal | null {
       'loop',
       state.calls.map(open => `answer ${open.id}`),
     )
-  if (event.kind !== 'operation.proposed') return null
-  const rival = state.operations.find(operation => operation.call === call.id)
-  return rival ? refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome']) : null
+  return event.kind === 'operation.proposed' ? refuseProposal(state, event) : null
+}
+
+/** A correction that no step has seen voids what was proposed before it; what comes after it from an older view must not slip by. [RUN-4] */
+function refuseProposal(state: SessionState, event: Extract<Event, {kind: 'operation.proposed'}>): Refusal | null {
+  const rival = state.operations.find(operation => operation.call === event.data.call)
+  if (rival) return refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome'])
+  if (state.unanswered.length === 0) return null
+  return refused(event, 'a newer instruction that no step has seen', 'loop', ['answer the call as superseded'])
 }
 
 function refuseOperationTransition(state: SessionState, event: Event): Refusal | null {
@@ -246,6 +252,9 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
+    case 'run.failed':
+    case 'run.cancelled':
+      return evolveOwnRun(state, event, {unseen: state.unanswered.length})
     case 'operation.proposed':
       return event.run ? {...state, operations: [...state.operations, proposedOperation(event, event.run)]} : state
     default:
@@ -253,8 +262,8 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
   }
 }
 
-function evolveOwnRun(state: SessionState, event: Event): SessionState {
-  return state.run && event.run === state.run.id ? {...state, run: evolveRun(state.run, event)} : state
+function evolveOwnRun(state: SessionState, event: Event, also: Partial<RunState> = {}): SessionState {
+  return state.run && event.run === state.run.id ? {...state, run: {...evolveRun(state.run, event), ...also}} : state
 }
 
 function evolveOperations(state: SessionState, event: Event): SessionState {

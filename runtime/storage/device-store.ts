@@ -1,4 +1,4 @@
-import type {LoggedEvent} from '../protocol/event.ts'
+import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
@@ -29,8 +29,11 @@ export interface DeviceStore {
   session(id: SessionId): Promise<SessionRecord | null>
   /** All of `work` in one transaction: nothing of it is seen unless all of it is durable. */
   transaction<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>
-  /** The last `limit` events in log order, oldest first; a fork goes on into the record it inherits. [LOG-2, RUN-6] */
-  read(session: SessionId, limit: number): Promise<DurableEvent[]>
+  /**
+   * The last `limit` events, of these kinds if any are named, in log order, oldest first; a fork goes on into the record
+   * it inherits. [LOG-2, RUN-6]
+   */
+  read(session: SessionId, limit: number, kinds?: readonly Kind[]): Promise<DurableEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
   pending(session: SessionId, limit: number): Promise<LoggedEvent[]>
   rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string}[]>

@@ -1,13 +1,14 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import {type Envelope, type LoggedEvent, readEvent} from '../protocol/event.ts'
+import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
+import {readStored} from './read-stored.ts'
 
 type Sql = Pick<Transaction, 'query'>
 
@@ -26,7 +27,7 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
       (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),
     session: id => sessionOf(db, id),
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
-    read: (session, limit) => read(db, session, limit),
+    read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     byIds: ids => byIds(db, ids),
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
@@ -45,7 +46,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     reject: async (id, reason, head) => {
       await tx.query(
         `update holdfast_events set status = 'rejected', place = $2, reason = $3 where id = $1 and status = 'pending'`,
-        [id, head, reason],
+        [id, head, plainText(reason)],
       )
     },
     save: record => saveRecord(tx, record),
@@ -129,16 +130,21 @@ async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
        excerpt = excluded.excerpt, updated_at = excluded.updated_at`,
     [
       id,
-      current.agent ?? '',
-      current.title,
+      plainText(current.agent ?? ''),
+      current.title && plainText(current.title),
       JSON.stringify(confirmed),
       JSON.stringify(current),
       confirmed.head,
       deviceSeq,
-      excerpt,
+      plainText(excerpt),
       updatedAt,
     ],
   )
+}
+
+/** For columns that hold a text as it is, outside of JSON: Postgres takes no NUL there, and no half of a character. [LOG-5] */
+function plainText(text: string): string {
+  return text.replaceAll('\0', ' ').replace(/[\ud800-\udfff]/gu, '\ufffd')
 }
 
 async function insertEvent(sql: Sql, event: LoggedEvent, status: 'pending' | 'accepted', place: number): Promise<void> {
@@ -153,16 +159,6 @@ async function insertEvent(sql: Sql, event: LoggedEvent, status: 'pending' | 'ac
 type EventRow = {status: string; place: number; body: string; reason: string | null}
 const selectEvent = 'select status, place, body, reason from holdfast_events'
 
-/** A stored row passes the same schema as a network frame; what fails is kept and shown, never dropped. [LOG-4] */
-export function readStored(value: unknown): LoggedEvent {
-  try {
-    return readEvent(value)
-  } catch (error) {
-    const envelope = value as Envelope
-    return {...envelope, unreadable: HoldfastError.from(error).message}
-  }
-}
-
 function toDurable(row: EventRow): DurableEvent {
   return {event: readStored(JSON.parse(row.body)), durability: durabilityOf(row)}
 }
@@ -173,17 +169,21 @@ function durabilityOf(row: EventRow): Durability {
   return {status: 'device'}
 }
 
-async function read(sql: Sql, session: SessionId, limit: number, upTo = endOfLog): Promise<DurableEvent[]> {
+type Window = {limit: number; kinds: readonly Kind[] | null; upTo: number}
+
+async function read(sql: Sql, session: SessionId, window: Window): Promise<DurableEvent[]> {
+  const {limit, kinds, upTo} = window
   const found = await rows<EventRow>(
     sql,
-    `${selectEvent} where session = $1 and place <= $2 order by place desc, device_seq desc, id desc limit $3`,
-    [session, upTo, limit],
+    `${selectEvent} where session = $1 and place <= $2 and ($3::text[] is null or kind = any($3::text[]))
+     order by place desc, device_seq desc, id desc limit $4`,
+    [session, upTo, kinds, limit],
   )
   const own = found.reverse().map(toDurable)
   if (own.length >= limit) return own
   const parent = (await sessionOf(sql, session))?.current.forkedFrom
   if (!parent) return own
-  const inherited = await read(sql, parent.session, limit - own.length, parent.seq)
+  const inherited = await read(sql, parent.session, {kinds, limit: limit - own.length, upTo: parent.seq})
   return [...inherited.filter(({durability}) => durability.status === 'server'), ...own]
 }
 

@@ -16,7 +16,7 @@ import {decide, evolve, initialSession, type SessionState} from '../protocol/ses
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
-import {readStored} from './pglite-store.ts'
+import {readStored} from './read-stored.ts'
 
 export type Rejection = {id: EventId; reason: string}
 
@@ -137,7 +137,9 @@ export class SessionLog {
         })
       }
     }
-    return drafts.filter(draft => !draft.id || !known.has(draft.id))
+    return drafts.filter(
+      (draft, i) => !draft.id || (!known.has(draft.id) && drafts.findIndex(({id}) => id === draft.id) === i),
+    )
   }
 
   #fold(drafts: readonly Draft[], actor: Actor): {events: Event[]; record: SessionRecord} {

@@ -122,7 +122,7 @@ class Http {
       const response = await this.#request(method, path, body, all)
       if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
       return response.body
-        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000), {signal: all})
+        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000, all), {signal: all})
         .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
         .pipeThrough(new EventSourceParserStream())
     } finally {
@@ -145,7 +145,9 @@ class Http {
 
   async #request(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
     this.#cut.signal.throwIfAborted()
-    const token = await this.options.token()
+    const token = await beforeAbort(signal, this.options.token()).catch(error => {
+      throw this.#unreachable(error)
+    })
     const headers = {
       authorization: `Bearer ${token}`,
       [protocolHeader]: String(protocolVersion),
@@ -184,12 +186,22 @@ async function readError(response: Response): Promise<HoldfastError> {
   return new HoldfastError('offline', `the server answered with status ${response.status} and no readable error`)
 }
 
-function breakOnSilence(ms: number): TransformStream<Uint8Array, Uint8Array> {
+/** Whoever brings the token may never answer; the request's own deadline holds for it too. */
+function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), {once: true})
+    work.then(resolve, reject)
+  })
+}
+
+function breakOnSilence(ms: number, signal: AbortSignal): TransformStream<Uint8Array, Uint8Array> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const arm = (out: TransformStreamDefaultController) => {
     clearTimeout(timer)
     timer = setTimeout(() => out.error(new HoldfastError('offline', 'the live connection went silent')), ms)
   }
+  // An armed timer would keep a finished process alive.
+  signal.addEventListener('abort', () => clearTimeout(timer), {once: true})
   return new TransformStream({
     start: arm,
     transform: (chunk, out) => {

@@ -1,6 +1,6 @@
 import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
-import type {LoggedEvent} from '../protocol/event.ts'
+import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import type {ApprovalId, SessionId} from '../protocol/ids.ts'
 import type {LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wire.ts'
@@ -10,7 +10,7 @@ import type {LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wi
  * `deadline`, after which the outcome is unknown and the same call may be sent again. [CUS-5, SYNC-4]
  */
 export interface ServerLink {
-  push(session: SessionId, events: readonly LoggedEvent[]): Promise<PushAnswer>
+  push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   pull(session: SessionId, after: number): Promise<Page>
   sessions(): Promise<SessionSummary[]>
   /** Null when the server knows of no such fact. */

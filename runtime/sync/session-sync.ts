@@ -15,12 +15,13 @@ const batchBytes = limits.bodyBytes - 16 * 1024
  */
 export async function syncSession(link: ServerLink, store: DeviceStore, log: SessionLog): Promise<void> {
   for (;;) {
-    const batch = withinBytes(await store.pending(log.id, limits.batchEvents))
+    const batch = withinBytes((await store.pending(log.id, limits.batchEvents)).map(asStored))
     if (batch.length === 0) break
     const {verdicts, head} = await link.push(log.id, batch)
     await log.receive(acceptedInOrder(batch, verdicts))
-    await log.reject(verdicts.flatMap(rejection))
+    // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log)
+    await log.reject(verdicts.flatMap(rejection))
     if (!progressed(batch, await store.pending(log.id, 1))) break
   }
 }
@@ -37,14 +38,14 @@ export async function pullSession(link: ServerLink, log: SessionLog): Promise<vo
 }
 
 /** The server's answer already tells where our own events stand, which saves the pull when nobody else wrote. */
-function acceptedInOrder(batch: readonly LoggedEvent[], verdicts: readonly EventVerdict[]): Envelope[] {
+function acceptedInOrder(batch: readonly Envelope[], verdicts: readonly EventVerdict[]): Envelope[] {
   const seqs = new Map(
     verdicts.flatMap(verdict => (verdict.status === 'rejected' ? [] : [[verdict.id, verdict.seq] as const])),
   )
   return batch
     .flatMap(event => {
       const seq = seqs.get(event.id)
-      return seq === undefined ? [] : [{...event, seq} as Envelope]
+      return seq === undefined ? [] : [{...event, seq}]
     })
     .sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
 }
@@ -53,13 +54,19 @@ function rejection(verdict: EventVerdict): Rejection[] {
   return verdict.status === 'rejected' ? [{id: verdict.id as Rejection['id'], reason: verdict.error.message}] : []
 }
 
-function progressed(batch: readonly LoggedEvent[], pending: readonly LoggedEvent[]): boolean {
+function progressed(batch: readonly Envelope[], pending: readonly LoggedEvent[]): boolean {
   return pending[0] !== undefined && pending[0].id !== batch[0]?.id
 }
 
-function withinBytes(events: readonly LoggedEvent[]): LoggedEvent[] {
+/** An event that this version cannot read is sent as it was written; that we cannot read it is our own remark. */
+function asStored(event: LoggedEvent): Envelope {
+  const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
+  return envelope
+}
+
+function withinBytes(events: readonly Envelope[]): Envelope[] {
   let bytes = 0
-  const batch: LoggedEvent[] = []
+  const batch: Envelope[] = []
   for (const event of events) {
     bytes += jsonBytes(event) + 1
     if (bytes > batchBytes && batch.length > 0) break

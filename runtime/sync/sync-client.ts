@@ -28,7 +28,8 @@ export class SyncClient {
   #wakeUp: (() => void) | null = null
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
   readonly #active = new Set<Promise<void>>()
-  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  /** One retry at a time for each session and for the catch-up, however often it is asked for. [SYNC-6] */
+  readonly #retries = new Map<SessionId | 'catch-up', ReturnType<typeof setTimeout>>()
   /** Failed calls in a row while the live connection itself is fine. */
   #failedCalls = 0
 
@@ -46,7 +47,7 @@ export class SyncClient {
 
   async close(): Promise<void> {
     this.#stop.abort()
-    for (const timer of this.#timers) clearTimeout(timer)
+    this.#forgetRetries()
     this.parts.link.setOnline(false)
     this.#wakeUp?.()
     await this.#running
@@ -66,7 +67,7 @@ export class SyncClient {
 
   /** Something was appended on this device: push it as soon as the server can be reached. */
   touch(session: SessionId): void {
-    if (this.#state.state === 'live') this.#sync(session, false)
+    if (this.#state.state === 'live' && !this.#retries.has(session)) this.#sync(session, false)
   }
 
   async #run(): Promise<void> {
@@ -116,7 +117,7 @@ export class SyncClient {
       }
       for (const {id} of await this.parts.store.sessions()) this.#sync(id, false)
     } catch {
-      this.#retryLater(() => this.#track(this.#catchUp()))
+      this.#retryLater('catch-up', () => this.#track(this.#catchUp()))
     }
   }
 
@@ -146,25 +147,33 @@ export class SyncClient {
       this.#failedCalls = 0
     } catch {
       this.#busy.delete(session)
-      this.#retryLater(() => this.#sync(session, true))
+      this.#retryLater(session, () => this.#sync(session, true))
     }
   }
 
   /** With the connection gone, the next `hello` catches up by itself; with it alive, this one call is tried again. [SYNC-6] */
-  #retryLater(again: () => void): void {
-    if (this.#stop.signal.aborted || this.#state.state !== 'live') return
+  #retryLater(what: SessionId | 'catch-up', again: () => void): void {
+    if (this.#stop.signal.aborted || this.#state.state !== 'live' || this.#retries.has(what)) return
     this.#failedCalls += 1
     const wait = backoffMs(this.#failedCalls, this.parts.environment.random())
     const timer = setTimeout(() => {
-      this.#timers.delete(timer)
+      this.#retries.delete(what)
       if (this.#state.state === 'live') again()
     }, wait)
-    this.#timers.add(timer)
+    this.#retries.set(what, timer)
+  }
+
+  #forgetRetries(): void {
+    for (const timer of this.#retries.values()) clearTimeout(timer)
+    this.#retries.clear()
   }
 
   #signal(signal: SyncSignal): void {
     this.#state = onSignal(this.#state, signal)
-    if (signal.type === 'connected') this.#failedCalls = 0
+    if (signal.type === 'connected') {
+      this.#failedCalls = 0
+      this.#forgetRetries()
+    }
     this.parts.onState(this.#state)
   }
 

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import {defineAgent, defineTool} from '../../runtime/loop/define.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
-import {type CuttableLink, httpLink} from '../../runtime/sync/http-link.ts'
+import {type CuttableLink, type HttpLinkOptions, httpLink} from '../../runtime/sync/http-link.ts'
 import {
   createSyncServer,
   defineOperation,
@@ -49,13 +49,19 @@ export type TestServer = {
   orders: Map<string, {cents: number; version: number}>
   token(subject: string, roles?: string[], tenant?: string): Promise<string>
   link(subject: string, options?: {roles?: string[]; faults?: LinkFaults}): Promise<CuttableLink>
+  /** As `link`, with tokens from elsewhere. */
+  linkWith(token: () => Promise<string>, options?: Partial<HttpLinkOptions> & {faults?: LinkFaults}): CuttableLink
   close(): Promise<void>
 }
 
-/** Faults of the way between device and server; each hook may throw, or change what arrives. */
+/** Faults of the way between device and server; each hook may throw. */
 export type LinkFaults = {
   before?: (method: string, path: string) => void | Promise<void>
   after?: (method: string, path: string, response: Response) => void | Promise<void>
+  /** The request reaches the server twice; the second answer is the one that comes back. */
+  twice?: (method: string, path: string) => boolean
+  /** Another answer arrives than was sent. */
+  answer?: (method: string, path: string, response: Response) => Response
 }
 
 const secret = 'a secret that only these tests know, long enough'
@@ -101,15 +107,18 @@ export async function openTestServer(): Promise<TestServer> {
   await server.start()
   const token: TestServer['token'] = (subject, roles = [], tenant = 'shop') =>
     issueToken({...jwt, tenant, subject, roles})
+  const linkWith: TestServer['linkWith'] = (bearer, {faults = {}, ...options} = {}) =>
+    httpLink({url: 'http://desk.test', token: bearer, fetch: inProcess(server, faults), ...options})
   return {
     server,
+    linkWith,
     db: database.db,
     payments,
     orders,
     token,
     link: async (subject, {roles = [], faults = {}} = {}) => {
       const bearer = await token(subject, roles)
-      return httpLink({url: 'http://desk.test', token: async () => bearer, fetch: inProcess(server, faults)})
+      return linkWith(async () => bearer, {faults})
     },
     close: async () => {
       await server.close()
@@ -125,9 +134,10 @@ function inProcess(server: SyncServer, faults: LinkFaults): typeof fetch {
     const path = new URL(request.url).pathname
     await faults.before?.(request.method, path)
     request.signal.throwIfAborted()
+    if (faults.twice?.(request.method, path)) await server.fetch(request.clone())
     const response = await server.fetch(request)
     await faults.after?.(request.method, path, response)
-    return response
+    return faults.answer?.(request.method, path, response) ?? response
   }
 }
 

@@ -1,5 +1,5 @@
 import {Hono} from 'hono'
-import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
+import {openNodeDatabase} from '../../runtime/node.ts'
 import {createSyncServer, jwtAuth, openPgStore, pgliteSql} from '../../sync-server/index.ts'
 import {serveNode} from '../../sync-server/node.ts'
 import {shopFacts} from '../shop/facts.ts'

@@ -4,8 +4,8 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {type CuttableLink, httpLink} from './http-link.ts'
-import {backoffMs, initialSync, onSignal, type SyncState} from './sync-state.ts'
+import {type CuttableLink, httpLink} from '../sync/http-link.ts'
+import {backoffMs, initialSync, onSignal, type SyncState} from '../sync/sync-state.ts'
 
 export type InboxState = {items: InboxItem[]; connection: Connection}
 
@@ -43,7 +43,8 @@ export function openInbox(options: {
     subscribe: listener => live.subscribe(listener),
     decide: async (approval, decision) => {
       const item = await link.decide(approval, decision)
-      await live.refresh()
+      // The decision stands, whether or not the list can be read again now.
+      await live.refresh().catch(() => undefined)
       return item
     },
     close: () => live.close(),

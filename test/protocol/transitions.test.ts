@@ -1,0 +1,190 @@
+import {describe, expect, test} from 'vitest'
+import type {Event, Kind} from '../../runtime/protocol/event.ts'
+import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import {operationTransitions} from '../../runtime/protocol/operation.ts'
+import {type RunStatus, type RunTransition, runStatus, runTransitions} from '../../runtime/protocol/run.ts'
+import {decide} from '../../runtime/protocol/session.ts'
+import {fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
+
+/** How a session comes to each status, after a reply with calls that are still open. */
+const waysToRun: [RunStatus, Kind[]][] = [
+  ['running', []],
+  ['waiting_for_tool', ['operation.proposed']],
+  ['waiting_for_approval', ['operation.proposed', 'approval.requested']],
+  ['failed_retryable', ['run.failed']],
+  ['failed_final', ['run.failed']],
+  ['completed', ['run.completed']],
+  ['cancelled', ['run.cancelled']],
+]
+
+function sessionAt(status: RunStatus, way: Kind[]): {desk: Scribe; events: Event[]} {
+  const desk = scribe()
+  if (status === 'new') return {desk, events: [desk.event('session.opened')]}
+  const further = way.map(kind =>
+    kind === 'run.failed'
+      ? desk.event(kind, {data: {...desk.data[kind], retryable: status === 'failed_retryable'}})
+      : desk.event(kind),
+  )
+  return {desk, events: [...repliedEvents(desk), ...(further as Event[])]}
+}
+
+/** RUN-1, written out: which event is legal from which status. A new run may start whenever none is active. */
+const legal: Record<RunTransition, RunStatus[]> = {
+  'run.started': ['new', 'failed_retryable', 'failed_final', 'completed', 'cancelled'],
+  'step.prepared': ['running'],
+  'model.replied': ['running'],
+  'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'tool.returned': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'operation.proposed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'run.completed': ['running'],
+  'run.failed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'run.cancelled': ['running', 'waiting_for_tool', 'waiting_for_approval', 'failed_retryable'],
+  'run.retried': ['failed_retryable'],
+}
+
+describe('runs', () => {
+  const ways: [RunStatus, Kind[]][] = [['new', []], ...waysToRun]
+  const table = ways.flatMap(([status, way]) =>
+    (Object.keys(runTransitions) as RunTransition[]).map(kind => [kind, status, way] as const),
+  )
+
+  test.each(table)('[RUN-1] %s meets a run that is %s', (kind, status, way) => {
+    const {desk, events} = sessionAt(status, [...way])
+    const state = fold(events)
+    expect(runStatus(state.run, state.operations)).toBe(status)
+    const names = {...desk.names, operation: desk.names.operation}
+    const data =
+      kind === 'operation.proposed'
+        ? {
+            ...desk.data[kind],
+            call: names.second,
+            operation: names.operation.replace(/.$/, '0') as typeof names.operation,
+          }
+        : desk.data[kind]
+    const {refusal} = decide(state, desk.event(kind, {data}))
+    if (legal[kind].includes(status)) return expect(refusal).toBeNull()
+    expect(refusal).toMatchObject({code: 'refused', asked: kind, owner: runTransitions[kind].owner})
+    expect(refusal?.met).toMatch(status === 'new' ? /new|run/ : new RegExp(status))
+    expect(refusal?.legal).not.toContain(kind)
+  })
+
+  const wrongly: [string, Kind, object, string, string][] = [
+    ['under an older epoch', 'step.prepared', {epoch: 7}, 'stale_epoch', 'epoch 1 held by this device'],
+    ['from a device without custody', 'step.prepared', {device: 'other'}, 'stale_epoch', 'held by another device'],
+    ['without an epoch', 'step.prepared', {epoch: undefined}, 'refused', 'no epoch'],
+    ['without a run', 'step.prepared', {run: undefined}, 'refused', 'no run named'],
+    ['for another run', 'step.prepared', {run: 'other'}, 'refused', 'another run'],
+    ['for an earlier attempt', 'step.prepared', {attempt: 2}, 'refused', 'attempt 1'],
+    ['for a call that is not open', 'tool.returned', {data: 'unknown call'}, 'refused', 'no open call'],
+  ]
+  test.each(wrongly)('[CUS-1] an event %s is refused by name', (_, kind, change, code, met) => {
+    const {desk, events} = sessionAt('running', [])
+    const other = scribe()
+    const extra = Object.fromEntries(
+      Object.entries(change).map(([key, value]) => {
+        if (key === 'device') return [key, desk.names.other]
+        if (key === 'run') return [key, value && other.names.run]
+        return key === 'data' ? [key, {...desk.data['tool.returned'], call: other.names.read}] : [key, value]
+      }),
+    )
+    const envelope = Object.fromEntries(
+      Object.entries(desk.envelope(kind, extra)).filter(([, value]) => value !== undefined),
+    )
+    expect(decide(fold(events), envelope as unknown as Event).refusal).toMatchObject({
+      code,
+      met: expect.stringContaining(met),
+    })
+  })
+
+  test('[OP-3] a second operation for a call that has one is refused, whatever its id', () => {
+    const {desk, events} = sessionAt('waiting_for_tool', ['operation.proposed'])
+    const second = desk.event('operation.proposed', {
+      data: {...desk.data['operation.proposed'], operation: desk.names.operation.replace(/.$/, '0') as never},
+    })
+    expect(decide(fold(events), second).refusal?.met).toContain('for the same call')
+  })
+
+  test('[RUN-4] a proposal made from a view without the newest message is refused, and names the way out', () => {
+    const {desk, events} = sessionAt('running', [])
+    const corrected = fold([...events, desk.event('message.posted')])
+    const {refusal} = decide(corrected, desk.event('operation.proposed'))
+    expect(refusal).toMatchObject({
+      met: 'a newer instruction that no step has seen',
+      legal: ['answer the call as superseded'],
+    })
+  })
+
+  test.each<Kind>(['message.posted', 'document.updated', 'run.started', 'run.cancelled'])(
+    '[RUN-9] %s in a session that nobody has opened is refused',
+    kind => {
+      expect(decide(fold([]), scribe().event(kind)).refusal?.legal).toEqual(['session.opened', 'session.forked'])
+    },
+  )
+
+  test.each<Kind>(['session.opened', 'session.forked'])('[RUN-9] %s cannot open a session twice', kind => {
+    const {desk, events} = sessionAt('running', [])
+    expect(decide(fold(events), desk.event(kind)).refusal?.met).toContain('already open')
+  })
+})
+
+describe('operations', () => {
+  const ways: Record<OperationStatus, Kind[]> = {
+    proposed: [],
+    awaiting_approval: ['approval.requested'],
+    authorised: ['operation.authorised'],
+    started: ['operation.authorised', 'operation.started'],
+    uncertain: ['operation.authorised', 'operation.started', 'operation.uncertain'],
+    executed: ['operation.authorised', 'operation.started', 'operation.executed'],
+    failed: ['operation.authorised', 'operation.started', 'operation.failed'],
+    refused: ['operation.refused'],
+    rejected: ['approval.requested', 'approval.rejected'],
+    expired: ['approval.requested', 'approval.expired'],
+    voided: ['operation.voided'],
+  }
+  const legalFrom: Record<string, OperationStatus[]> = {
+    'operation.refused': ['proposed', 'authorised'],
+    'operation.authorised': ['proposed'],
+    'approval.requested': ['proposed'],
+    'approval.granted': ['awaiting_approval'],
+    'approval.rejected': ['awaiting_approval'],
+    'approval.expired': ['awaiting_approval'],
+    'operation.started': ['authorised'],
+    'operation.executed': ['started', 'uncertain'],
+    'operation.failed': ['started', 'uncertain'],
+    'operation.uncertain': ['started'],
+    'operation.voided': ['proposed', 'awaiting_approval', 'authorised'],
+  }
+  const statuses = Object.keys(ways) as OperationStatus[]
+  const table = Object.keys(operationTransitions).flatMap(kind => statuses.map(status => [kind, status] as const))
+
+  test.each(table)('[OP-3] %s meets an operation that is %s', (kind, status) => {
+    const desk = scribe()
+    const proposed = [...repliedEvents(desk), desk.event('operation.proposed')]
+    const state = fold([...proposed, ...(ways[status].map(each => desk.event(each)) as Event[])])
+    expect(state.operations[0]?.status).toBe(status)
+    const {refusal} = decide(state, desk.event(kind as Kind) as Event)
+    if (legalFrom[kind]?.includes(status)) return expect(refusal).toBeNull()
+    expect(refusal).toMatchObject({code: 'refused', asked: kind, met: `an operation that is ${status}`})
+    expect(refusal?.owner).toBe(kind.startsWith('approval') ? 'approval service' : 'operation service')
+  })
+
+  test('[APP-4] an answer to an operation that the session does not have moves nothing', () => {
+    const desk = scribe()
+    const {refusal} = decide(fold(repliedEvents(desk)), desk.event('approval.granted'))
+    expect(refusal).toMatchObject({met: 'no open operation under this id', owner: 'approval service'})
+  })
+
+  const corrections: Kind[] = ['message.posted', 'run.cancelled']
+  const voided = corrections.flatMap(kind => statuses.map(status => [kind, status] as const))
+  test.each(voided)('[RUN-4] %s over an operation that is %s voids it only before it has started', (kind, status) => {
+    const desk = scribe()
+    const proposed = [...repliedEvents(desk), desk.event('operation.proposed')]
+    const state = fold([...proposed, ...(ways[status].map(each => desk.event(each)) as Event[])])
+    const event = desk.event(kind)
+    const verdict = decide(state, event)
+    const voids = ['proposed', 'awaiting_approval', 'authorised'].includes(status)
+    expect(verdict.refusal === null && verdict.consequences).toMatchObject(
+      voids ? [{kind: 'operation.voided', data: {operation: desk.names.operation, because: event.id}}] : [],
+    )
+  })
+})

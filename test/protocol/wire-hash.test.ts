@@ -1,0 +1,39 @@
+import {createHash} from 'node:crypto'
+import {expect, test} from 'vitest'
+import * as z from 'zod'
+import {decisionSchema} from '../../runtime/protocol/approval.ts'
+import {custodianKinds, envelopeSchema, personKinds, serverKinds} from '../../runtime/protocol/event.ts'
+import {factSchema} from '../../runtime/protocol/fact.ts'
+import * as wire from '../../runtime/protocol/wire.ts'
+
+/**
+ * When this fails, the wire has changed. If an old peer still understands every new message, only replace the hash.
+ * If not, raise `eventVersion` (with an upcast for the old data) or `protocolVersion`, then replace the hash.
+ */
+const pinned = 'f1f17c7f29e248e9c31c050c4a1d0e3c3effd69ba3ec9e39629e237eae3416b9'
+
+test('[LOG-8] the schemas of the wire and of every event are the ones that were pinned', () => {
+  const schemas = {
+    envelopeSchema,
+    decisionSchema,
+    factSchema,
+    ...wire,
+    ...personKinds,
+    ...custodianKinds,
+    ...serverKinds,
+  }
+  const described = Object.entries(schemas)
+    .flatMap(([name, schema]) =>
+      schema instanceof z.ZodType ? [[name, z.toJSONSchema(schema, options)] as const] : [],
+    )
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  expect(described.length).toBeGreaterThan(35)
+  const hash = createHash('sha256').update(JSON.stringify(described)).digest('hex')
+  expect(
+    hash,
+    'The wire has changed. If an old peer understands every new message, replace the pinned hash; if not, raise ' +
+      'eventVersion (with an upcast) or protocolVersion first. See the comment above the hash.',
+  ).toBe(pinned)
+})
+
+const options = {io: 'input', unrepresentable: 'any'} as const

@@ -1,0 +1,166 @@
+import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
+import {
+  type DataOf,
+  type Envelope,
+  type Event,
+  type EventOf,
+  isServerKind,
+  type Kind,
+  readEvent,
+} from '../../runtime/protocol/event.ts'
+import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
+import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
+import {evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+
+export const pin: Pin = {
+  agent: 'desk',
+  version: '1.0.0',
+  tools: [
+    {name: 'lookupOrder', version: '1', effect: 'read'},
+    {name: 'saveNote', version: '1', effect: 'local'},
+    {name: 'refundOrder', version: '1', effect: 'external'},
+  ],
+  model: 'holdfast-testing/scripted',
+  budgets: {maxSteps: 3, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
+}
+export const digest = 'd'.repeat(64)
+const usage = {inputTokens: 10, outputTokens: 5}
+
+/** One session, one run, three calls: enough names to write any event about, each of its own. */
+export function cast() {
+  return {
+    session: env.id('session'),
+    parent: env.id('session'),
+    device: env.id('device'),
+    other: env.id('device'),
+    run: env.id('run'),
+    step: env.id('step'),
+    message: env.id('event'),
+    read: env.id('call'),
+    first: env.id('call'),
+    second: env.id('call'),
+    operation: env.id('operation'),
+    approval: env.id('approval'),
+  }
+}
+export type Cast = ReturnType<typeof cast>
+
+export function call(id: CallId, tool: string): Extract<ReplyPart, {type: 'call'}> {
+  return {type: 'call', call: id, providerCall: `p-${id}`, tool, input: {orderId: 'A17'}}
+}
+
+export function manifest(answers: EventId[], events: EventId[] = answers) {
+  return {events, answers, estimatedTokens: 1, promptHash: 'a'.repeat(64)}
+}
+
+/** Data of every kind, with every optional field given. */
+export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
+  const {operation, approval, other, message} = names
+  const by = 'theo' as DataOf<'approval.granted'>['by']
+  return {
+    'session.opened': {agent: 'desk', policy: 'steer', title: 'A17'},
+    'session.forked': {agent: 'desk', policy: 'steer', title: 'A17', from: {session: names.parent, seq: 3}},
+    'message.posted': {text: 'Order A17 arrived broken.'},
+    'document.updated': {document: 'draft', update: 'AAA='},
+    'run.started': {pin},
+    'step.prepared': {number: 1, manifest: manifest([message])},
+    'model.replied': {
+      content: [
+        {type: 'text', text: 'Let me look.'},
+        call(names.read, 'lookupOrder'),
+        call(names.first, 'refundOrder'),
+        call(names.second, 'refundOrder'),
+      ],
+      finish: 'tool-calls',
+      usage,
+    },
+    'tool.called': {call: names.read},
+    'tool.returned': {call: names.read, outcome: 'ok', output: {cents: 8900}, basis: {'order/A17': '1'}},
+    'run.completed': {outcome: 'partial', bound: '3 steps'},
+    'run.failed': {code: 'model_failed', message: 'broke off', retryable: true},
+    'run.cancelled': {reason: 'enough'},
+    'run.retried': {},
+    'operation.proposed': {
+      operation,
+      call: names.first,
+      tool: 'refundOrder',
+      version: '1',
+      input: {orderId: 'A17', cents: 8900},
+      basis: {'order/A17': '1'},
+    },
+    'operation.refused': {operation, code: 'stale', reason: 'changed'},
+    'operation.authorised': {operation, digest, reason: 'small'},
+    'operation.started': {operation, digest},
+    'operation.executed': {operation, receipt: {paid: true}},
+    'operation.failed': {operation, reason: 'no funds'},
+    'operation.uncertain': {operation, reason: 'no answer'},
+    'operation.voided': {operation, reason: 'newer instruction', because: message},
+    'approval.requested': {
+      approval,
+      operation,
+      digest,
+      role: 'approver',
+      reason: 'over the limit',
+      expiresAt: 2_000_000_000_000,
+      shown: {tool: 'refundOrder', version: '1', input: {}},
+    },
+    'approval.granted': {approval, operation, digest, by, note: 'fine'},
+    'approval.rejected': {approval, operation, by, note: 'no'},
+    'approval.expired': {approval, operation},
+    'custody.granted': {holder: other, epoch: 2, reason: 'requested'},
+  }
+}
+
+type Extra = Partial<Omit<Envelope, 'kind' | 'data'>>
+
+/** Writes events of one session as their authors would; order is that of the calls. */
+export function scribe(names: Cast = cast()) {
+  let deviceSeq = 0
+  const data = dataOf(names)
+  const person = {type: 'person', subject: 'maya'} as const
+  const envelope = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): Envelope => {
+    const server = isServerKind(kind)
+    const ofRun = !/^(session|message|document)\./.test(kind)
+    const held = ofRun && !server && !['run.cancelled', 'run.retried'].includes(kind)
+    const envelope = {
+      id: env.id('event'),
+      session: names.session,
+      seq: null,
+      device: server ? null : names.device,
+      deviceSeq: server ? null : ++deviceSeq,
+      kind,
+      data: data[kind],
+      actor: server ? {type: 'service', name: 'control'} : held ? {type: 'agent', name: 'desk'} : person,
+      at: 1_790_000_000_000,
+      v: 1,
+      ...(ofRun && kind !== 'custody.granted' && {run: names.run}),
+      ...(held && {step: names.step, attempt: 1, epoch: 1}),
+      ...extra,
+    }
+    return envelope as unknown as Envelope
+  }
+  const event = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): EventOf<K> =>
+    readEvent(envelope(kind, extra)) as unknown as EventOf<K>
+  return {names, data, envelope, event}
+}
+export type Scribe = ReturnType<typeof scribe>
+
+export function fold(events: readonly Event[], from: SessionState = initialSession): SessionState {
+  return events.reduce(evolve, from)
+}
+
+/** A run whose model has replied with one read call and two external ones. */
+export function repliedEvents({event, names}: Scribe): Event[] {
+  return [
+    event('session.opened'),
+    event('message.posted', {id: names.message}),
+    event('run.started'),
+    event('step.prepared'),
+    event('model.replied'),
+  ]
+}
+
+/** Numbers events as a server would. */
+export function confirmed(events: readonly (Event | Envelope)[], after = 0): Envelope[] {
+  return events.map((event, i) => ({...event, seq: after + i + 1}) as Envelope)
+}
