@@ -1,4 +1,5 @@
 import {openInbox, openRuntime} from '../runtime/index.ts'
+import {fetchJson} from './fetch-json.ts'
 import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
@@ -14,9 +15,7 @@ export const browserServices: Services = {
   },
   inbox: () => openInbox({url: location.origin, token: demoToken('theo')}),
   shop: async () => {
-    const response = await fetch('/demo/shop', {signal: AbortSignal.timeout(10_000)})
-    if (!response.ok) throw new Error(`The server answered ${response.status}.`)
-    return shopSchema.parse(await response.json())
+    return shopSchema.parse(await fetchJson('/demo/shop'))
   },
   reload: () => location.reload(),
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {fetchJson} from './fetch-json.ts'
 import type {Person} from './people.ts'
 
 const answerSchema = z.object({token: z.string(), expiresAt: z.number()})
@@ -27,9 +28,7 @@ export function demoToken(person: Person): () => Promise<string> {
 }
 
 async function renew(person: Person, key: string): Promise<string> {
-  const response = await fetch(`/demo/token?as=${person}`, {signal: AbortSignal.timeout(10_000)})
-  if (!response.ok) throw new Error(`No token: the server answered ${response.status}.`)
-  const answer = answerSchema.parse(await response.json())
+  const answer = answerSchema.parse(await fetchJson(`/demo/token?as=${person}`))
   localStorage.setItem(key, JSON.stringify(answer))
   return answer.token
 }

@@ -87,7 +87,8 @@ test('a failed lookup is not told as a lookup', () => {
 
 test('the rules provider never passes for a language model', () => {
   expect(modelWords('holdfast-demo/rules')).toBe('Rules provider – not a language model')
-  expect(modelWords('gateway/small')).toBe('gateway/small')
+  expect(modelWords('gateway/small')).toBe('small, through the server')
+  expect(modelWords('other/small')).toBe('other/small')
 })
 
 test.for([

@@ -15,7 +15,7 @@ export function ShopPage() {
       </div>
       {problem && (
         <Banner tone="waiting">
-          The shop cannot be reached. {shop ? 'This is what was read last.' : ''} {problem}
+          {problem} {shop ? 'This is what was read last.' : 'The tables show up when it does.'}
         </Banner>
       )}
       {!shop && !problem && <p className="skeleton-lines" aria-hidden="true" />}

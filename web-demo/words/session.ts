@@ -41,7 +41,8 @@ export function connectionWords(connection: Connection): {words: string; tone: T
 
 /** The provider that needs no key must never pass for a language model. */
 export function modelWords(model: string): string {
-  return /(?:^|[/:])rules$/.test(model) ? 'Rules provider – not a language model' : model
+  if (/(?:^|[/:])rules$/.test(model)) return 'Rules provider – not a language model'
+  return model.startsWith('gateway/') ? `${model.slice('gateway/'.length)}, through the server` : model
 }
 
 /** RUN-4: until the server has the correction, what it corrects may still happen, and the person has to know. */
