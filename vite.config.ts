@@ -7,6 +7,7 @@ import {VitePWA} from 'vite-plugin-pwa'
 import {defineConfig} from 'vitest/config'
 import {preparedDataDirPlugin} from './runtime/storage/prepared/vite-plugin.ts'
 import ClosingLine from './test/support/closing-line.ts'
+import {precompress} from './web-demo/build/precompress.ts'
 
 const here = import.meta.dirname
 const at = (...path: string[]) => join(here, ...path)
@@ -79,9 +80,15 @@ const offline = () =>
   VitePWA({
     strategies: 'generateSW',
     registerType: 'autoUpdate',
-    // An inline script would need a hole in the Content-Security-Policy.
-    injectRegister: 'script',
-    manifest: {name: 'Holdfast refund desk', short_name: 'Refund desk', start_url: '/', display: 'standalone'},
+    // The page registers it itself: an inline script would need a hole in the Content-Security-Policy.
+    injectRegister: null,
+    manifest: {
+      name: 'Holdfast refund desk',
+      short_name: 'Refund desk',
+      start_url: '/',
+      display: 'standalone',
+      icons: [{src: '/icon.svg', sizes: 'any', type: 'image/svg+xml'}],
+    },
     workbox: {
       globPatterns: ['**/*.{html,js,css,wasm,data,bin,svg,png,woff2,webmanifest}'],
       globIgnores: ['**/initdb-*.wasm'],
@@ -94,7 +101,7 @@ const offline = () =>
 export default defineConfig({
   // Vitest runs over the whole repository; the page's own root is where its index.html lies.
   root: process.env.VITEST ? here : at('web-demo'),
-  plugins: [preparedDataDir(), ...onlyFor('client', [react(), offline()])],
+  plugins: [preparedDataDir(), ...onlyFor('client', [react(), offline(), precompress(at('dist/page'))])],
   worker: {format: 'es', plugins: () => [preparedDataDir()], rollupOptions: {checks: quiet}},
   // Pre-bundling would lose the files that PGlite finds beside its own module.
   optimizeDeps: {exclude: ['@electric-sql/pglite']},

@@ -20,7 +20,7 @@ import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {listItem} from './build-view.ts'
-import {factReader} from './fact-reader.ts'
+import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
 import type {Publisher, RuntimeService} from './runtime-service.ts'
 
@@ -61,6 +61,7 @@ export async function openDeviceRuntime(
 class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
+  readonly #facts: FactReader
   #closed = false
   #listing: Promise<void> | null = null
 
@@ -69,6 +70,7 @@ class DeviceRuntime {
     private readonly device: DeviceId,
   ) {
     const {link, store, environment, publisher} = parts
+    this.#facts = factReader({store, link, environment})
     this.#sync =
       link &&
       new SyncClient({
@@ -77,7 +79,8 @@ class DeviceRuntime {
         environment,
         openLog: async session => (await this.#open(session)).log,
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
-        onFactChanged: () => this.#wakeAll(),
+        // A copy that cannot be refreshed now stays what it is, with its age.
+        onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
   }
@@ -205,7 +208,7 @@ class DeviceRuntime {
         hosts,
         environment,
         gateway: gatewayOf(link),
-        readFact: factReader({store, link, environment}),
+        readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
         projections: [documentProjection],
         publisher,

@@ -4,6 +4,12 @@ import type {FactReading} from '../protocol/fact.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {ServerLink} from '../sync/server-link.ts'
 
+export type FactReader = {
+  read(key: string, unit?: UnitOfWork): Promise<FactReading | null>
+  /** Brings the device's copy up to date, if it has one: the server said that the fact has changed. */
+  refresh(key: string): Promise<void>
+}
+
 type Parts = {store: DeviceStore; link: Pick<ServerLink, 'fact'> | null; environment: Environment}
 
 /**
@@ -11,8 +17,15 @@ type Parts = {store: DeviceStore; link: Pick<ServerLink, 'fact'> | null; environ
  *
  * @throws HoldfastError `offline` when there is neither
  */
-export function factReader({store, link, environment}: Parts) {
-  return async (key: string, unit?: UnitOfWork): Promise<FactReading | null> => {
+export function factReader({store, link, environment}: Parts): FactReader {
+  return {
+    read,
+    async refresh(key) {
+      if (await store.fact(key)) await read(key)
+    },
+  }
+
+  async function read(key: string, unit?: UnitOfWork): Promise<FactReading | null> {
     // Inside a unit of work the database waits for us, so the network must not be waited for.
     if (unit || !link) return replica(unit ?? store, key)
     try {
