@@ -1,0 +1,181 @@
+import {describe, expect, test} from 'vitest'
+import {type NextStep, nextStep} from '../../runtime/loop/next-step.ts'
+import type {Event, Kind, LoggedEvent} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/session.ts'
+import {call, fold, manifest, type Scribe, scribe} from '../support/events.ts'
+
+const agents = [{name: 'desk', version: '1.0.0'}]
+
+/** Written like a log: kinds, and a few shorthands for what comes often. */
+type Line =
+  | Kind
+  | 'read call'
+  | 'refund call'
+  | 'read and refund'
+  | 'unknown call'
+  | 'faulty call'
+  | 'said all'
+  | 'returned'
+  | 'answered'
+
+function eventOf(desk: Scribe, line: Line): Event {
+  const {event, data, names} = desk
+  const reply = (...content: object[]) =>
+    event('model.replied', {data: {...data['model.replied'], content: content as never}}) as Event
+  switch (line) {
+    case 'read call':
+      return reply(call(names.read, 'lookupOrder'))
+    case 'refund call':
+      return reply(call(names.first, 'refundOrder'))
+    case 'read and refund':
+      return reply(call(names.read, 'lookupOrder'), call(names.first, 'refundOrder'))
+    case 'unknown call':
+      return reply(call(names.read, 'wipeDisk'))
+    case 'faulty call':
+      return reply({...call(names.first, 'refundOrder'), fault: 'cents: expected a number'})
+    case 'said all':
+      return reply({type: 'text', text: 'Done.'})
+    case 'returned':
+      return event('tool.returned') as Event
+    case 'answered':
+      return event('tool.returned', {data: {call: names.first, outcome: 'ok', output: null}}) as Event
+    case 'step.prepared':
+      return event('step.prepared', {data: {number: 1, manifest: manifest([names.message])}}) as Event
+    case 'message.posted':
+      return event('message.posted', {id: names.message}) as Event
+    default:
+      return event(line) as Event
+  }
+}
+
+const begun: Line[] = ['session.opened', 'message.posted', 'run.started']
+const prepared: Line[] = [...begun, 'step.prepared']
+const proposed: Line[] = [...prepared, 'refund call', 'operation.proposed']
+const asking: Line[] = [...proposed, 'approval.requested']
+
+const table: [string, Line[], Partial<NextStep>][] = [
+  ['nothing has been opened', [], {do: 'idle'}],
+  ['nobody has said anything', ['session.opened'], {do: 'idle'}],
+  ['a message waits', ['session.opened', 'message.posted'], {do: 'start-run'}],
+  ['a run has started', begun, {do: 'prepare-view'}],
+  ['a step is prepared', prepared, {do: 'call-model'}],
+  ['the model has said all', [...prepared, 'said all'], {do: 'finish'}],
+  ['the run is complete', [...prepared, 'said all', 'run.completed'], {do: 'idle'}],
+  ['a read is wanted', [...prepared, 'read call'], {do: 'run-tools'}],
+  ['a read was begun and its device died', [...prepared, 'read call', 'tool.called'], {do: 'run-tools'}],
+  ['a read has returned', [...prepared, 'read call', 'returned'], {do: 'prepare-view'}],
+  ['a refund is wanted', [...prepared, 'refund call'], {do: 'propose-operations'}],
+  ['a refund is wanted beside a read', [...prepared, 'read and refund'], {do: 'propose-operations'}],
+  [
+    'the refund is proposed and the read is not run',
+    [...prepared, 'read and refund', 'operation.proposed'],
+    {do: 'run-tools'},
+  ],
+  ['a tool is unknown', [...prepared, 'unknown call'], {do: 'record-results'}],
+  ['an input is faulty', [...prepared, 'faulty call'], {do: 'record-results'}],
+  ['an operation is proposed', proposed, {do: 'wait', for: 'operation'}],
+  ['an approval is open', asking, {do: 'wait', for: 'approval'}],
+  ['an approval was given', [...asking, 'approval.granted'], {do: 'wait', for: 'operation'}],
+  ['an outcome is uncertain', [...proposed, 'operation.uncertain'], {do: 'wait', for: 'operation'}],
+  ['an operation was executed', [...proposed, 'operation.executed'], {do: 'record-results'}],
+  ['an operation was rejected', [...asking, 'approval.rejected'], {do: 'record-results'}],
+  ['an approval expired', [...asking, 'approval.expired'], {do: 'record-results'}],
+  ['an operation was voided', [...asking, 'operation.voided'], {do: 'record-results'}],
+  ['an operation has its result', [...proposed, 'operation.executed', 'answered'], {do: 'prepare-view'}],
+  ['the run failed and may be retried', [...prepared, 'run.failed'], {do: 'idle'}],
+  ['the run failed before any step', [...begun, 'run.failed'], {do: 'idle'}],
+  ['a failed run is retried', [...prepared, 'run.failed', 'run.retried'], {do: 'call-model'}],
+  ['the run was cancelled before any step', [...begun, 'run.cancelled'], {do: 'idle'}],
+  ['custody went elsewhere', [...prepared, 'custody.granted'], {do: 'wait', for: 'custody'}],
+]
+
+describe('next step', () => {
+  test.each(table)('[RUN-1] when %s', (_, lines, step) => {
+    const desk = scribe()
+    const state = fold(lines.map(line => eventOf(desk, line)))
+    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+  })
+
+  const outcomes: [Line[], string][] = [
+    [[...proposed, 'operation.executed'], 'ok'],
+    [[...proposed, 'operation.failed'], 'error'],
+    [[...proposed, 'operation.refused'], 'error'],
+    [[...asking, 'approval.rejected'], 'denied'],
+    [[...asking, 'approval.expired'], 'denied'],
+    [[...asking, 'operation.voided'], 'superseded'],
+    [[...prepared, 'faulty call'], 'error'],
+    [[...prepared, 'unknown call'], 'error'],
+  ]
+  test.each(outcomes)('[LOG-7] after %j the call gets its result: %s', (lines, outcome) => {
+    const desk = scribe()
+    const step = nextStep(fold(lines.map(line => eventOf(desk, line))), {device: desk.names.device, agents})
+    expect(step.do === 'record-results' && step.results.map(result => result.outcome)).toEqual([outcome])
+  })
+
+  const late: [string, Line[], Partial<NextStep>][] = [
+    ['while the model thinks', prepared, {do: 'prepare-view'}],
+    ['after the last word', [...prepared, 'said all'], {do: 'prepare-view'}],
+    ['before a refund was proposed', [...prepared, 'refund call'], {do: 'record-results'}],
+    ['while a read is open', [...prepared, 'read call'], {do: 'run-tools'}],
+    ['while an approval is open', asking, {do: 'wait', for: 'approval'}],
+    ['after a completed run', [...prepared, 'said all', 'run.completed'], {do: 'start-run'}],
+    ['after a retryable failure', [...prepared, 'run.failed'], {do: 'start-run'}],
+    ['after a cancelled run', [...prepared, 'run.cancelled'], {do: 'start-run'}],
+  ]
+  test.each(late)('[RUN-3] a message that comes %s is not lost', (_, lines, step) => {
+    const desk = scribe()
+    const news = desk.event('message.posted') as Event
+    const state = fold([...lines.map(line => eventOf(desk, line)), news])
+    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+    expect(state.unanswered).toEqual([news.id])
+  })
+
+  test('[LOG-7] calls that an ended run left open are answered before the next run prepares a view', () => {
+    const desk = scribe()
+    const lines: Line[] = [...prepared, 'read and refund', 'run.cancelled']
+    const next = scribe({...desk.names, run: scribe().names.run})
+    const state = fold([
+      ...lines.map(line => eventOf(desk, line)),
+      desk.event('message.posted') as Event,
+      next.event('run.started') as Event,
+    ])
+    const step = nextStep(state, {device: desk.names.device, agents})
+    expect(step.do === 'record-results' && step.results.map(({outcome}) => outcome)).toEqual(['aborted', 'aborted'])
+  })
+
+  test('[BUD-2] the step that would go over the bound is not prepared', () => {
+    const desk = scribe()
+    const rounds: Line[] = ['step.prepared', 'read call', 'returned']
+    const state = fold([...begun, ...rounds, ...rounds, ...rounds].map(line => eventOf(desk, line)))
+    expect(nextStep(state, {device: desk.names.device, agents})).toEqual({do: 'stop', bound: '3 steps'})
+  })
+
+  const builds: [string, {name: string; version: string}[], Line[], Partial<NextStep>][] = [
+    ['has no such agent', [{name: 'other', version: '1.0.0'}], prepared, {do: 'wait', for: 'version'}],
+    [
+      'has another version than the run pinned',
+      [{name: 'desk', version: '2.0.0'}],
+      prepared,
+      {do: 'wait', for: 'version'},
+    ],
+    [
+      'has another version, and no run is active',
+      [{name: 'desk', version: '2.0.0'}],
+      ['session.opened', 'message.posted'],
+      {do: 'start-run'},
+    ],
+  ]
+  test.each(builds)('[PIN-3] a build that %s', (_, build, lines, step) => {
+    const desk = scribe()
+    const state = fold(lines.map(line => eventOf(desk, line)))
+    expect(nextStep(state, {device: desk.names.device, agents: build})).toMatchObject(step)
+  })
+
+  test('[LOG-4] an unreadable event stops the run visibly', () => {
+    const desk = scribe()
+    const strange = {...desk.event('message.posted'), unreadable: 'kind "x.y" is not known'} as LoggedEvent
+    const state = evolve(fold(prepared.map(line => eventOf(desk, line))), strange)
+    const step = nextStep(state, {device: desk.names.device, agents})
+    expect(step).toMatchObject({do: 'wait', for: 'version', why: expect.stringContaining('x.y')})
+  })
+})

@@ -1,0 +1,213 @@
+import {afterAll, beforeAll, expect, test} from 'vitest'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {SessionView} from '../../runtime/protocol/session-view.ts'
+import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
+import {type Device, openDevice, until} from '../support/crashable-device.ts'
+import {type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
+import {promptModel} from '../support/prompt-model.ts'
+
+type Database = Awaited<ReturnType<typeof openNodeDatabase>>
+let shop: TestServer
+let laptop: Database
+let phone: Database
+beforeAll(async () => {
+  shop = await openTestServer()
+  laptop = await openNodeDatabase({dataDir: 'memory://'})
+  phone = await openNodeDatabase({dataDir: 'memory://'})
+})
+afterAll(async () => {
+  await shop.close()
+  await laptop.close()
+  await phone.close()
+})
+
+const model = promptModel(() => ({text: 'Noted.'}))
+let people = 0
+
+/** A device of a person of its own, so that scenes share one database without meeting. */
+async function device(faults: LinkFaults = {}, options: {database?: Database; subject?: string} = {}) {
+  const {database = laptop, subject = `person-${++people}`} = options
+  return {subject, ...(await openDevice({db: database.db, shop, subject, model, faults}))}
+}
+
+const atRest = (view: SessionView) => view.status === 'completed' && view.pending === 0
+const isPush = (method: string, path: string) => method === 'POST' && path.endsWith('/events')
+
+function texts(view: SessionView): string[] {
+  return view.entries.flatMap(entry => (entry.type === 'message' ? [entry.text] : []))
+}
+
+/** Live streams that a test can break, or make deaf to what the server pokes about. */
+function breakable(): LinkFaults & {breakAll(): void; deaf: boolean} {
+  const streams = new Set<TransformStreamDefaultController>()
+  const gate: ReturnType<typeof breakable> = {
+    deaf: false,
+    breakAll: () => {
+      for (const stream of streams) stream.error(new TypeError('terminated'))
+      streams.clear()
+    },
+    answer: (_method, path, response) => {
+      if (path !== '/v1/live' || !response.body) return response
+      const through = new TransformStream<Uint8Array, Uint8Array>({
+        start: controller => void streams.add(controller),
+        transform: (chunk, controller) => {
+          if (!gate.deaf || !new TextDecoder().decode(chunk).includes('"head"')) controller.enqueue(chunk)
+        },
+      })
+      return new Response(response.body.pipeThrough(through), response)
+    },
+  }
+  return gate
+}
+
+async function seenBy(other: Device, id: string): Promise<void> {
+  await new Promise<void>(resolve => {
+    other.sessions.subscribeSessions(list => list.some(item => item.id === id) && resolve())
+  })
+}
+
+test('[SYNC-6] after one 500 an idle device drains by itself', async () => {
+  let broken = 1
+  const one = await device({
+    answer: (method, path, response) =>
+      isPush(method, path) && broken-- > 0 ? new Response('bad gateway', {status: 502}) : response,
+  })
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await session.send('hello')
+  const view = await until(session, atRest)
+  expect(view.entries.map(({durability}) => durability.status)).toEqual(['server', 'server'])
+  expect(broken).toBeLessThan(1)
+  await one.close()
+})
+
+test('[SYNC-6] forty messages typed while the server answers 500 make no storm of requests, and all land once', async () => {
+  let broken = false
+  let pushes = 0
+  const one = await device({
+    answer: (method, path, response) => {
+      if (isPush(method, path)) pushes += 1
+      return broken && isPush(method, path) ? new Response('oops', {status: 500}) : response
+    },
+  })
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await until(session, ({pending, head}) => pending === 0 && head > 0)
+  let asked = 0
+  broken = true
+  pushes = 0
+  const said = Array.from({length: 40}, (_, i) => `message ${i}`)
+  for (const text of said) {
+    await session.send(text)
+    asked = Math.max(asked, pushes)
+  }
+  expect(asked).toBeLessThan(10)
+  broken = false
+  const view = await until(session, atRest)
+  expect(texts(view)).toEqual(said)
+  expect(new Set(view.entries.map(({id}) => id)).size).toBeGreaterThanOrEqual(41)
+  await one.close()
+})
+
+test('[SYNC-4] a token that runs out while the stream is open is replaced, and nothing waits for ever', async () => {
+  const subject = `person-${++people}`
+  const gate = breakable()
+  const good = await shop.token(subject)
+  let token = good
+  let refused = 0
+  const onTokenRefused = () => {
+    refused += 1
+  }
+  const link = shop.linkWith(async () => token, {faults: gate, onTokenRefused})
+  const one = await openDevice({
+    db: laptop.db,
+    shop,
+    subject,
+    model,
+    link,
+    setToken: value => {
+      token = value
+    },
+  })
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await session.send('before')
+  await until(session, atRest)
+  token = `${good.slice(0, -2)}xx`
+  gate.breakAll()
+  await new Promise<void>(resolve => {
+    one.sessions.subscribeConnection(({state}) => state === 'unauthenticated' && resolve())
+  })
+  await session.send('in between')
+  const waiting = await until(session, ({status, pending}) => status === 'completed' && pending > 0)
+  expect(waiting.rejected).toBe(0)
+  expect(refused).toBeGreaterThan(0)
+  await one.service.setToken(good)
+  expect(texts(await until(session, atRest))).toEqual(['before', 'in between'])
+  await one.close()
+})
+
+test('[SYNC-3] a server that goes away and comes back finds everything that was written meanwhile', async () => {
+  const gate = breakable()
+  let gone = false
+  const one = await device({...gate, before: () => (gone ? networkDown() : undefined)})
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await until(session, ({pending}) => pending === 0)
+  gone = true
+  gate.breakAll()
+  await session.send('while it was away')
+  const offline = await until(session, ({status}) => status === 'completed')
+  expect(offline.entries.every(({durability}) => durability.status === 'device')).toBe(true)
+  gone = false
+  const view = await until(session, atRest)
+  expect(view.entries.every(({durability}) => durability.status === 'server')).toBe(true)
+  await one.close()
+})
+
+test('[SYNC-5] what is written with the connection cut stays here, in order, and lands once when it is joined again', async () => {
+  const requests: string[] = []
+  const one = await device({before: (method, path) => void requests.push(`${method} ${path}`)})
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await until(session, ({pending}) => pending === 0)
+  await one.service.setOnline(false)
+  requests.length = 0
+  for (const text of ['a', 'b', 'c']) await session.send(text)
+  const cut = await until(session, ({status, pending}) => status === 'completed' && pending > 0)
+  expect(requests).toEqual([])
+  expect(await one.service.connection()).toMatchObject({state: 'cut'})
+  await one.service.setOnline(true)
+  const view = await until(session, atRest)
+  expect(texts(view)).toEqual(['a', 'b', 'c'])
+  expect(view.entries.map(({id}) => id)).toEqual(cut.entries.map(({id}) => id))
+  const {events} = await (await shop.link(one.subject)).pull(session.id, 0)
+  expect(events.map(({seq}) => seq)).toEqual(events.map((_, i) => i + 1))
+  await one.close()
+})
+
+test('[SYNC-3] two devices of one person end with the same transcript, and a lost poke only costs time', async () => {
+  const gate = breakable()
+  const one = await device()
+  const two = await device(gate, {database: phone, subject: one.subject})
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await session.send('from the laptop')
+  await until(session, atRest)
+  await seenBy(two, session.id)
+  const theirs = await two.session(session.id)
+  await until(theirs, view => view.entries.length === 2)
+  gate.deaf = true
+  await session.send('unheard')
+  const heard = await until(session, view => atRest(view) && view.entries.length === 4)
+  await theirs.send('from the phone')
+  const both = [await until(session, view => atRest(view) && view.entries.length === 6)]
+  gate.breakAll()
+  both.push(await until(theirs, view => view.head === both[0]!.head))
+  expect(both[1]!.entries).toEqual(both[0]!.entries)
+  expect(texts(both[0]!)).toEqual(['from the laptop', 'unheard', 'from the phone'])
+  expect(both[0]!.entries.slice(0, 4)).toEqual(heard.entries)
+  expect([both[0]!.custody, both[1]!.custody]).toEqual(['here', 'elsewhere'])
+  await Promise.all([one.close(), two.close()])
+})
+
+test('[CUS-5] a token that nobody ever brings holds a request no longer than its deadline', async () => {
+  const link = shop.linkWith(() => new Promise(() => undefined), {deadlineMs: 20})
+  await expect(link.sessions()).rejects.toMatchObject({code: 'deadline'})
+  const stop = new AbortController()
+  await expect(link.live(() => undefined, stop.signal)).rejects.toSatisfy(error => HoldfastError.is(error, 'deadline'))
+})
