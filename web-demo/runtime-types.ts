@@ -2,6 +2,7 @@ import type {Inbox, InboxState, SessionView, TranscriptEntry} from '../runtime/i
 
 export type {
   BrowserRuntime,
+  BusyPolicy,
   Connection,
   Inbox,
   InboxState,

@@ -7,6 +7,7 @@ import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {DataOf, Draft} from '../protocol/event.ts'
 import {
   type DeviceId,
+  type EventId,
   eventIdSchema,
   type RunId,
   runIdSchema,
@@ -14,15 +15,19 @@ import {
   sessionIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import {isActive} from '../protocol/run.ts'
+import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
+import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
+import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
-import type {Publisher, RuntimeService} from './runtime-service.ts'
+import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -108,11 +113,7 @@ class DeviceRuntime {
           throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
         }
       },
-      send: async (id, event, text) => {
-        if (text.trim() === '')
-          throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
-        await this.#write(await open(id), {id: event, kind: 'message.posted', data: {text}})
-      },
+      send: async (id, event, message) => this.#send(await open(id), event, message),
       cancel: async (id, event, reason) => {
         const session = await open(id)
         await this.#write(session, {
@@ -126,6 +127,7 @@ class DeviceRuntime {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
       },
+      takeOver: async id => this.#takeOver((await open(id)).log),
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -153,9 +155,9 @@ class DeviceRuntime {
     await session.log.append({type: 'person', subject}, [draft])
   }
 
-  #opening({agent, title}: {agent: string; title?: string}): DataOf<'session.opened'> {
+  #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
     const names = this.parts.hosts.map(host => host.agent.name)
-    if (names.includes(agent)) return {agent, policy: 'steer', ...(title && {title})}
+    if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
   }
@@ -168,7 +170,35 @@ class DeviceRuntime {
     throw new HoldfastError('unauthenticated', 'nobody has signed in on this device yet: bring a token first')
   }
 
-  async #fork(id: SessionId, event: Draft['id'], from: {session: SessionId; seq: number}): Promise<void> {
+  async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
+    const {text, policy, branch} = message
+    if (text.trim() === '') {
+      throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
+    }
+    const {log} = session
+    const draft: Draft = {id: event, kind: 'message.posted', data: {text, ...(policy && {policy})}}
+    const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
+    // Said again after its answer was lost, a message must not branch although the run has become active by it.
+    if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {
+      await this.#write(session, draft)
+      return log.id
+    }
+    const forked = await this.#open(branch.session)
+    if (!forked.log.state.session) await this.#fork(branch.session, branch.event, {session: log.id, seq: log.head})
+    await this.#write(forked, draft)
+    return branch.session
+  }
+
+  async #takeOver(log: SessionLog): Promise<void> {
+    const {link} = this.parts
+    if (!link) throw new HoldfastError('refused', 'takeOver: a runtime without a server has nobody to ask for custody')
+    await pullSession(link, log)
+    if (log.state.custody.holder === this.device) return
+    await link.claim(log.id, {device: this.device, sawEpoch: log.record.confirmed.custody.epoch})
+    await pullSession(link, log)
+  }
+
+  async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {
     const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
     const {agent, policy, title} = parent.state
     if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)

@@ -1,6 +1,12 @@
 import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+
+export type NewSession = {event: EventId; agent: string; title?: string; policy?: BusyPolicy}
+
+/** A message, with the ids that a branch for it would get: made by the page, so that saying it again changes nothing. */
+export type OutgoingMessage = {text: string; policy?: BusyPolicy; branch?: {session: SessionId; event: EventId}}
 
 /**
  * What the owner of the database offers to pages, in this tab or another. Arguments and results survive structured
@@ -8,10 +14,13 @@ import type {Connection, SessionListItem, SessionView} from '../protocol/session
  * unchanged. [CUS-5]
  */
 export interface RuntimeService {
-  openSession(session: SessionId, how: {event: EventId; agent: string; title?: string} | null): Promise<void>
-  send(session: SessionId, event: EventId, text: string): Promise<void>
+  openSession(session: SessionId, how: NewSession | null): Promise<void>
+  /** Answers with the session that took the message: a branch, when the policy is to fork and the run is active. */
+  send(session: SessionId, event: EventId, message: OutgoingMessage): Promise<SessionId>
   cancel(session: SessionId, event: EventId, reason?: string): Promise<void>
   retry(session: SessionId, event: EventId): Promise<void>
+  /** Asks the server for custody, so that this device goes on with the run. [CUS-3] */
+  takeOver(session: SessionId): Promise<void>
   fork(session: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void>
   updateDocument(session: SessionId, event: EventId, name: string, update: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
@@ -31,6 +40,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'send',
   'cancel',
   'retry',
+  'takeOver',
   'fork',
   'updateDocument',
   'document',

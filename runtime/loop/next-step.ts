@@ -64,8 +64,7 @@ function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): strin
 function callsStep(state: SessionState, run: RunState): NextStep | null {
   if (state.calls.length === 0) return null
   const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
-  const corrected = state.unanswered.length > 0
-  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, corrected) ?? [])
+  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, state) ?? [])
   if (results.length > 0) return {do: 'record-results', results}
   const here = state.calls.filter(call => call.effect === 'read' || call.effect === 'local')
   const proposals = state.calls.filter(call => call.effect === 'external' && !operationOf.has(call.id))
@@ -82,14 +81,16 @@ function resultOf(
   call: CallState,
   operation: OperationState | undefined,
   run: RunState,
-  corrected: boolean,
+  {unanswered, interruptedBy}: SessionState,
 ): CallResult | null {
   if (call.fault !== null) return {call, outcome: 'error', output: {error: call.fault}}
   if (call.effect === 'unknown')
     return {call, outcome: 'error', output: {error: `There is no tool named "${call.tool}".`}}
   if (operation && hasEnded(operation)) return {call, ...operationResult(operation)}
   if (call.run !== run.id) return {call, outcome: 'aborted', output: {reason: abortReason(operation)}}
-  if (call.effect === 'external' && !operation && corrected) return {call, outcome: 'superseded', output: overtaken}
+  if (operation) return null
+  if (interruptedBy) return {call, outcome: 'superseded', output: {reason: 'A newer instruction interrupted this.'}}
+  if (call.effect === 'external' && unanswered.length > 0) return {call, outcome: 'superseded', output: overtaken}
   return null
 }
 

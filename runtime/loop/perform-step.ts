@@ -13,7 +13,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
 import type {NextStep} from './next-step.ts'
-import {buildView, type PreparedView, selectEvents, viewKinds} from './prepare-view.ts'
+import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
 import {promptHash} from './prompt-hash.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 
@@ -38,7 +38,7 @@ const windowEvents = 400
 
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
-  #abort: {run: RunId; controller: AbortController} | null = null
+  #abort: {run: RunId; interruptedBy: EventId | null; controller: AbortController} | null = null
   #prepared: {event: EventId; view: PreparedView} | null = null
 
   constructor(private readonly parts: LoopParts) {}
@@ -89,7 +89,8 @@ export class StepPerformer {
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
     const run = this.#run(state)
     const {agent} = this.#host(state)
-    const view = buildView(agent, selectEvents(await this.#recent(), run.pin.budgets.viewTokens))
+    const seen = inOrderSeen(await this.#recent(), {answers, hidden: state.queued})
+    const view = buildView(agent, selectEvents(seen, run.pin.budgets.viewTokens))
     const event = this.parts.environment.id('event')
     const manifest = {
       events: view.events,
@@ -110,7 +111,7 @@ export class StepPerformer {
   /** What a view may be made of: the newest events that a model can see, and in any case the last message. [VIEW-4] */
   async #recent(): Promise<LoggedEvent[]> {
     const {store, log} = this.parts
-    const recent = await store.read(log.id, windowEvents, viewKinds)
+    const recent = await store.read(log.id, windowEvents, windowKinds)
     const spoken = recent.some(({event}) => event.kind === 'message.posted')
     const before = spoken ? [] : await store.read(log.id, 1, ['message.posted'])
     return [...before, ...recent].filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
@@ -282,15 +283,23 @@ export class StepPerformer {
   }
 
   #signalFor(run: RunId): AbortSignal {
-    if (this.#abort?.run !== run) this.#abort = {run, controller: new AbortController()}
+    const {interruptedBy} = this.parts.log.state
+    if (this.#abort?.run !== run) this.#abort = {run, interruptedBy, controller: new AbortController()}
     return this.#abort.controller.signal
   }
 
-  /** Whatever is under way for a run that was ended elsewhere stops at once; a retry gets a fresh signal. [RUN-7] */
-  abortEndedRun(): void {
-    const {run} = this.parts.log.state
-    if (!this.#abort || (run?.id === this.#abort.run && isActive(run))) return
-    this.#abort.controller.abort(new HoldfastError('cancelled', 'the run was ended'))
+  /**
+   * Whatever is under way for a run that was ended elsewhere, or for a step that a newer instruction interrupted, stops
+   * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
+   */
+  abortOvertaken(): void {
+    const {run, interruptedBy} = this.parts.log.state
+    if (!this.#abort) return
+    const ended = run?.id !== this.#abort.run || !isActive(run)
+    if (!ended && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
+    this.#abort.controller.abort(
+      new HoldfastError('cancelled', ended ? 'the run was ended' : 'a message interrupted this'),
+    )
     this.#abort = null
   }
 

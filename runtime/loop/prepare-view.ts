@@ -22,6 +22,31 @@ export type PreparedView = {
 
 export const viewKinds = ['message.posted', 'model.replied', 'tool.returned'] as const
 type Readable = EventOf<(typeof viewKinds)[number]>
+/** What must be read to select from: which step saw which message decides where it stands. */
+export const windowKinds = [...viewKinds, 'step.prepared'] as const
+
+/**
+ * Puts each message where the model first saw it, before the reply of that step, and those that this step answers last:
+ * in the order of the log, one that arrived during a reply would look as if that reply had known it. [RUN-3, VIEW-1]
+ */
+export function inOrderSeen(
+  events: readonly LoggedEvent[],
+  now: {answers: readonly EventId[]; hidden: readonly EventId[]},
+): LoggedEvent[] {
+  const steps = events.filter(isStep)
+  const placed = new Set([...steps.flatMap(step => step.data.manifest.answers), ...now.answers, ...now.hidden])
+  const byId = new Map(events.map(event => [event.id, event]))
+  const messages = (ids: readonly EventId[]) => ids.flatMap(id => byId.get(id) ?? [])
+  const arranged = events.flatMap(event => {
+    if (isStep(event)) return messages(event.data.manifest.answers)
+    return event.kind === 'message.posted' && placed.has(event.id) ? [] : [event]
+  })
+  return [...arranged, ...messages(now.answers)]
+}
+
+function isStep(event: LoggedEvent): event is EventOf<'step.prepared'> {
+  return event.kind === 'step.prepared' && !('unreadable' in event)
+}
 
 /**
  * Takes the newest events that fit the budget, cut where no call is parted from its result: before a message if one

@@ -26,7 +26,7 @@ export class RunLoop {
   constructor(private readonly parts: LoopParts) {
     this.#performer = new StepPerformer(parts)
     this.#unsubscribe = parts.log.onChange(() => {
-      this.#performer.abortEndedRun()
+      this.#performer.abortOvertaken()
       this.wake()
     })
   }

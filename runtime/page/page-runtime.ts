@@ -3,6 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import {type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {latest} from './latest.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
@@ -21,8 +22,14 @@ export type PageParts = {
 /** One session on this device: a conversation and its runs. */
 export interface Session {
   readonly id: SessionId
-  /** Resolves when the message is durable on this device; it is not answered then. */
-  send(text: string): Promise<void>
+  /**
+   * Resolves when the message is durable on this device; it is not answered then. `policy` says what it does to a run
+   * that is active, else the session's own policy does. Resolves with the session that took it: this one, or the branch
+   * that the policy `fork` made for it. [RUN-3]
+   *
+   * @throws HoldfastError `refused` when the policy is `reject` and a run is active
+   */
+  send(text: string, options?: {policy?: BusyPolicy}): Promise<Session>
   /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
   settled(): Promise<SessionView>
   /** Told the view now and on every change; returns how to stop. */
@@ -32,12 +39,14 @@ export interface Session {
   /** A new session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
   fork(options: {after: number}): Promise<Session>
   cancel(reason?: string): Promise<void>
+  /** Makes this device the one that advances the run; the holder until now is told and stops. Needs the server. [CUS-3] */
+  takeOver(): Promise<void>
   /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
   retry(): Promise<void>
   document(name: string): SharedDocument
 }
 
-export type SessionTarget = {agent: string; title?: string} | {session: string}
+export type SessionTarget = {agent: string; title?: string; policy?: BusyPolicy} | {session: string}
 
 export function createSessions(parts: PageParts) {
   const {service, environment} = parts
@@ -49,8 +58,7 @@ export function createSessions(parts: PageParts) {
         return sessionOf(parts, id)
       }
       const id = environment.id('session')
-      const {agent, title} = target
-      await service.openSession(id, {event: environment.id('event'), agent, ...(title && {title})})
+      await service.openSession(id, {...target, event: environment.id('event')})
       return sessionOf(parts, id)
     },
     subscribeSessions: (listener: (sessions: SessionListItem[]) => void) =>
@@ -66,10 +74,15 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
   const {service, environment} = parts
   const subscribe = (listener: (view: SessionView) => void) =>
     latest(parts, `session:${id}`, () => service.view(id), listener)
-  return {
+  const session: Session = {
     id,
     subscribe,
-    send: text => service.send(id, environment.id('event'), text),
+    async send(text, {policy} = {}) {
+      const branch = {session: environment.id('session'), event: environment.id('event')}
+      const taken = await service.send(id, environment.id('event'), {text, ...(policy && {policy}), branch})
+      return taken === id ? session : sessionOf(parts, taken)
+    },
+    takeOver: () => service.takeOver(id),
     settled: () => firstSettled(subscribe),
     passport: () => service.sessionPassport(id),
     cancel: reason => service.cancel(id, environment.id('event'), reason),
@@ -81,6 +94,7 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
       return sessionOf(parts, branch)
     },
   }
+  return session
 }
 
 function firstSettled(subscribe: (listener: (view: SessionView) => void) => () => void): Promise<SessionView> {

@@ -26,8 +26,15 @@ import {
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
-/** What a message does that arrives while a run is active. [RUN-3] */
-export const busyPolicySchema = z.enum(['steer'])
+/**
+ * What a message does that arrives while a run is active [RUN-3]:
+ * `steer` the next step sees it, and operations that have not started are void;
+ * `interrupt` as steer, and the model call and the tools under way are stopped for it;
+ * `queue` it waits, unseen, until the run has ended, and then starts the next one;
+ * `fork` it goes to a branch of the session, and this run goes on undisturbed;
+ * `reject` it is refused while the run is active.
+ */
+export const busyPolicySchema = z.enum(['steer', 'interrupt', 'queue', 'fork', 'reject'])
 export type BusyPolicy = z.infer<typeof busyPolicySchema>
 
 const title = z.string().min(1).max(200)
@@ -49,6 +56,8 @@ export const sessionKinds = {
       .string()
       .min(1, 'expected a message of at least one character')
       .max(limits.messageCharacters, `expected at most ${limits.messageCharacters} characters`),
+    /** Overrides the session's policy for this message. */
+    policy: busyPolicySchema.optional(),
   }),
   ...runPersonKinds,
 }
@@ -85,6 +94,10 @@ export type SessionState = {
   operations: OperationState[]
   /** Messages that no step has seen yet, oldest first. */
   unanswered: EventId[]
+  /** Messages that wait for the active run to end before any step may see them. [RUN-3] */
+  queued: EventId[]
+  /** The newest message that wants the step under way stopped for it; null once a step has seen it. */
+  interruptedBy: EventId | null
   unreadable: {event: EventId; why: string} | null
 }
 
@@ -100,6 +113,8 @@ export const initialSession: SessionState = {
   calls: [],
   operations: [],
   unanswered: [],
+  queued: [],
+  interruptedBy: null,
   unreadable: null,
 }
 
@@ -132,9 +147,25 @@ function refuse(state: SessionState, event: Event): Refusal | null {
     const stale = refuseStaleEpoch(state, event)
     if (stale) return stale
   }
+  if (event.kind === 'message.posted') return refuseMessage(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
   if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
   return null
+}
+
+type Message = Extract<Event, {kind: 'message.posted'}>
+
+/** What this message does if it finds the run active; an inactive session simply takes it. */
+export function policyOf(state: SessionState, message: Pick<Message['data'], 'policy'>): BusyPolicy {
+  return message.policy ?? state.policy
+}
+
+function refuseMessage(state: SessionState, event: Message): Refusal | null {
+  const policy = policyOf(state, event.data)
+  if (!isActive(state.run) || (policy !== 'reject' && policy !== 'fork')) return null
+  const met = `a run that is ${runStatus(state.run, state.operations)}, with policy ${policy}`
+  const instead = policy === 'fork' ? 'post it to a branch of this session' : 'post it when the run has ended'
+  return refused(event, met, 'user', [instead, 'post it with the policy steer, interrupt or queue'])
 }
 
 function refuseStaleEpoch(state: SessionState, event: Event): Refusal | null {
@@ -214,7 +245,8 @@ export function legalRunEvents(state: SessionState): string[] {
 
 /** A correction and a cancel void what has not started yet; what has started is reported, not undone. [RUN-4, RUN-7] */
 function consequencesOf(state: SessionState, event: Event): Consequence[] {
-  if (event.kind !== 'message.posted' && event.kind !== 'run.cancelled') return []
+  const corrects = event.kind === 'message.posted' && policyOf(state, event.data) !== 'queue'
+  if (!corrects && event.kind !== 'run.cancelled') return []
   const reason = event.kind === 'run.cancelled' ? 'The run was cancelled.' : 'A newer instruction arrived.'
   return state.operations
     .filter(isVoidable)
@@ -239,12 +271,16 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...state, session: event.session, agent, policy, title: title ?? null, forkedFrom}
     }
     case 'message.posted':
-      return {...state, unanswered: [...state.unanswered, event.id]}
+      return evolveMessage(state, event)
     case 'run.started':
-      return event.run ? {...state, run: startedRun(event, event.run)} : state
+      return event.run ? {...releaseQueue(state), run: startedRun(event, event.run)} : state
     case 'step.prepared': {
       const seen = new Set(event.data.manifest.answers)
-      return {...evolveOwnRun(state, event), unanswered: state.unanswered.filter(id => !seen.has(id))}
+      return {
+        ...evolveOwnRun(state, event),
+        unanswered: state.unanswered.filter(id => !seen.has(id)),
+        interruptedBy: state.interruptedBy && seen.has(state.interruptedBy) ? null : state.interruptedBy,
+      }
     }
     case 'model.replied':
       return {...evolveOwnRun(state, event), calls: [...state.calls, ...callsOf(state, event)]}
@@ -252,14 +288,33 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
+    case 'run.completed':
+      return releaseQueue(evolveOwnRun(state, event))
     case 'run.failed':
     case 'run.cancelled':
-      return evolveOwnRun(state, event, {unseen: state.unanswered.length})
+      return afterEnd(evolveOwnRun(state, event, {unseen: state.unanswered.length}))
     case 'operation.proposed':
       return event.run ? {...state, operations: [...state.operations, proposedOperation(event, event.run)]} : state
     default:
       return evolveOperations(evolveOwnRun(state, event), event)
   }
+}
+
+function evolveMessage(state: SessionState, event: Message): SessionState {
+  const policy = policyOf(state, event.data)
+  if (isActive(state.run) && policy === 'queue') return {...state, queued: [...state.queued, event.id]}
+  const interruptedBy = isActive(state.run) && policy === 'interrupt' ? event.id : state.interruptedBy
+  return {...state, unanswered: [...state.unanswered, event.id], interruptedBy}
+}
+
+/** A run that may still be retried keeps its queue waiting. */
+function afterEnd(state: SessionState): SessionState {
+  return state.run?.ended === 'failed_retryable' || isActive(state.run) ? state : releaseQueue(state)
+}
+
+function releaseQueue(state: SessionState): SessionState {
+  if (state.queued.length === 0 && state.interruptedBy === null) return state
+  return {...state, unanswered: [...state.unanswered, ...state.queued], queued: [], interruptedBy: null}
 }
 
 function evolveOwnRun(state: SessionState, event: Event, also: Partial<RunState> = {}): SessionState {

@@ -6,6 +6,7 @@ import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema} from '../protocol/fact.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
+  custodyAnswerSchema,
   liveMessageSchema,
   modelListSchema,
   pageSchema,
@@ -52,6 +53,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
     sessions: async () => (await http.json(sessionListSchema, 'GET', '/v1/sessions')).sessions,
+    claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),

@@ -53,7 +53,7 @@ const open = (one: Scene, killer: Killer) =>
 
 async function play(device: Device, one: Scene): Promise<SessionView> {
   await device.service.openSession(one.session, {event: one.opening, agent: 'desk'})
-  await device.service.send(one.session, one.message, one.text)
+  await device.service.send(one.session, one.message, {text: one.text})
   const session = await device.session(one.session)
   await until(session, view => view.status === 'waiting_for_approval' || view.status === 'completed')
   await approve(one.session)

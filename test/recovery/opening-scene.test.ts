@@ -44,7 +44,7 @@ test('[RUN-4] an approval that arrives after the instruction changed and the dev
   const killed = await openDevice({db: laptop.db, shop, subject: 'maya', model, killer, faults})
   const id = env.id('session')
   await killed.service.openSession(id, {event: env.id('event'), agent: 'desk'})
-  await killed.service.send(id, env.id('event'), first)
+  await killed.service.send(id, env.id('event'), {text: first})
   const waiting = await until(await killed.session(id), ({status}) => status === 'waiting_for_approval')
   const before = waiting.passport
   expect(before).toMatchObject({attempt: 1, checkpoint: {steps: 1}, operations: [{status: 'awaiting_approval'}]})
@@ -56,7 +56,7 @@ test('[RUN-4] an approval that arrives after the instruction changed and the dev
   const second = await openDevice({db: phone.db, shop, subject: 'maya', model: promptModel(() => networkDown())})
   await appearsOn(second, id)
   unreachable = true
-  await second.service.send(id, env.id('event'), changed)
+  await second.service.send(id, env.id('event'), {text: changed})
   const corrected = await until(await second.session(id), view => view.passport?.operations.length === 0)
   expect(corrected).toMatchObject({custody: 'elsewhere', passport: {run: before?.run, operations: []}})
   expect(() => killer.kill()).toThrow('killed')
@@ -167,7 +167,7 @@ test('[RUN-4] a device that has not heard of a correction cannot get the old ins
   await deaf.service.setOnline(false)
   await session.send('Refund B22.')
   await until(session, ({status}) => status === 'waiting_for_tool')
-  await second.service.send(session.id, env.id('event'), changed)
+  await second.service.send(session.id, env.id('event'), {text: changed})
   await until(await second.session(session.id), ({pending}) => pending === 0)
   talking = true
   await deaf.service.setOnline(true)

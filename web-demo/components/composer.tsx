@@ -1,12 +1,14 @@
 import {type KeyboardEvent, useRef, useState} from 'react'
+import type {BusyPolicy} from '../runtime-types.ts'
 import {keep, kept} from '../unsent.ts'
 import {Icon} from './icon.tsx'
+import {PolicyChoice} from './policy-choice.tsx'
 
 type Props = {
   /** What the unsent text is kept under; another key has another text. */
   keptUnder: string
   underWay: boolean
-  onSend: (text: string) => Promise<boolean>
+  onSend: (text: string, policy: BusyPolicy) => Promise<boolean>
   onStop: () => void
 }
 
@@ -14,11 +16,12 @@ type Props = {
 export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
   const {text, setText, clearIfStill} = useKeptText(keptUnder)
   const [sending, setSending] = useState(false)
+  const [policy, setPolicy] = useState<BusyPolicy>('steer')
   const field = useRef<HTMLTextAreaElement>(null)
   const send = async () => {
     if (sending || text.trim() === '') return
     setSending(true)
-    if (await onSend(text.trim())) clearIfStill(text)
+    if (await onSend(text.trim(), policy)) clearIfStill(text)
     setSending(false)
     field.current?.focus()
   }
@@ -28,44 +31,47 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
     void send()
   }
   return (
-    <form
-      className="composer"
-      onSubmit={event => {
-        event.preventDefault()
-        void send()
-      }}
-    >
-      <label className="visually-hidden" htmlFor="composer-text">
-        Message to the agent
-      </label>
-      <textarea
-        id="composer-text"
-        ref={field}
-        rows={1}
-        value={text}
-        placeholder="Message the agent"
-        onChange={event => setText(event.target.value)}
-        onKeyDown={onKeyDown}
-        aria-describedby="composer-hint"
-      />
-      {underWay && (
-        <button type="button" className="button composer-stop" onClick={onStop}>
-          <Icon name="stop" />
-          Stop
-        </button>
-      )}
-      <button
-        type="submit"
-        className="button button-primary composer-send"
-        disabled={text.trim() === ''}
-        aria-label="Send"
+    <>
+      {underWay && <PolicyChoice value={policy} onChange={setPolicy} />}
+      <form
+        className="composer"
+        onSubmit={event => {
+          event.preventDefault()
+          void send()
+        }}
       >
-        <Icon name="send" />
-      </button>
-      <p id="composer-hint" className="visually-hidden">
-        Enter sends, Shift and Enter starts a new line.
-      </p>
-    </form>
+        <label className="visually-hidden" htmlFor="composer-text">
+          Message to the agent
+        </label>
+        <textarea
+          id="composer-text"
+          ref={field}
+          rows={1}
+          value={text}
+          placeholder="Message the agent"
+          onChange={event => setText(event.target.value)}
+          onKeyDown={onKeyDown}
+          aria-describedby="composer-hint"
+        />
+        {underWay && (
+          <button type="button" className="button composer-stop" onClick={onStop}>
+            <Icon name="stop" />
+            Stop
+          </button>
+        )}
+        <button
+          type="submit"
+          className="button button-primary composer-send"
+          disabled={text.trim() === ''}
+          aria-label="Send"
+        >
+          <Icon name="send" />
+        </button>
+        <p id="composer-hint" className="visually-hidden">
+          Enter sends, Shift and Enter starts a new line.
+        </p>
+      </form>
+    </>
   )
 }
 

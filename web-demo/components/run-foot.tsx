@@ -3,7 +3,7 @@ import {lateCorrection, waitingWords} from '../words/session.ts'
 import {Banner} from './banner.tsx'
 
 /** What stands between the person and the end of this run: a warning, a wait, or a failure with its way out. */
-export function RunFoot({view, onRetry}: {view: SessionView; onRetry: () => void}) {
+export function RunFoot({view, onRetry, onTakeOver}: {view: SessionView; onRetry: () => void; onTakeOver: () => void}) {
   const late = lateCorrection(view)
   const waiting = late ? null : waitingWords(view)
   return (
@@ -24,6 +24,14 @@ export function RunFoot({view, onRetry}: {view: SessionView; onRetry: () => void
           <p>The run stopped by an error that may pass. Nothing that was paid is paid again.</p>
           <button type="button" className="button" onClick={onRetry}>
             Retry
+          </button>
+        </div>
+      )}
+      {view.custody === 'elsewhere' && (
+        <div className="retry">
+          <p>Another device works on this conversation. You can write here; its answers arrive here too.</p>
+          <button type="button" className="button" onClick={onTakeOver}>
+            Take over here
           </button>
         </div>
       )}

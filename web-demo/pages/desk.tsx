@@ -10,6 +10,7 @@ import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
+import type {BusyPolicy} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
 import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
@@ -25,9 +26,13 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     setDrawer(null)
     navigate(addressOf(id))
   }, [])
-  const send = (text: string) =>
+  const send = (text: string, policy: BusyPolicy = 'steer') =>
     run(async () => {
-      if (session) return session.send(text)
+      if (session) {
+        const taken = await session.send(text, {policy})
+        if (taken.id !== session.id) navigate(addressOf(taken.id))
+        return
+      }
       if (!runtime) throw new Error('The desk is still opening; your text stays here.')
       const started = await runtime.openSession({agent: 'desk', title: titleFrom(text)})
       await started.send(text)
@@ -86,7 +91,13 @@ export function Desk({sessionId}: {sessionId: string | null}) {
         ) : (
           <EmptyDesk onTry={text => void send(text)} />
         )}
-        {view && <RunFoot view={view} onRetry={() => void run(async () => session?.retry())} />}
+        {view && (
+          <RunFoot
+            view={view}
+            onRetry={() => void run(async () => session?.retry())}
+            onTakeOver={() => void run(async () => session?.takeOver())}
+          />
+        )}
         <Composer
           keptUnder={sessionId ?? 'new'}
           underWay={view !== null && isUnderWay(view.status)}
