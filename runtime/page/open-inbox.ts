@@ -98,8 +98,22 @@ class LiveInbox {
       } catch (error) {
         this.#become(onSignal(this.#sync, {type: 'failed', error: HoldfastError.from(error, 'offline')}))
       }
-      await new Promise(resolve => setTimeout(resolve, backoffMs(this.#sync.failures, this.environment.random())))
+      await this.#pause(backoffMs(this.#sync.failures, this.environment.random()))
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#stop.signal.addEventListener(
+        'abort',
+        () => {
+          clearTimeout(timer)
+          resolve()
+        },
+        {once: true},
+      )
+    })
   }
 
   /** A failed look is repeated with the next poke or connection. */
