@@ -1,18 +1,50 @@
-import type {Draft} from '../protocol/event.ts'
-import type {Projection} from '../storage/device-store.ts'
+import type {Draft, EventOf} from '../protocol/event.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import type {Projection, UnitOfWork} from '../storage/device-store.ts'
 import {applyUpdate} from './shared-text.ts'
 
-/** Keeps one snapshot a document beside the log; Yjs makes a repeated update harmless. [WRK-2] */
+/**
+ * Keeps one snapshot a document beside the log; Yjs makes a repeated update harmless. [WRK-2]
+ *
+ * A fork begins with the documents as of its event and gets none of the later edits. Its parent may reach this device
+ * after it; updates commute, so an inherited edit is folded into the fork whenever it comes. [WRK-3]
+ */
 export const documentProjection: Projection = {
   async apply(unit, session, events) {
     for (const event of events) {
-      if (event.kind !== 'document.updated' || 'unreadable' in event) continue
-      const {document, update} = event.data
-      const snapshot = await unit.document(session, document)
-      const folded = applied(snapshot, fromBase64(update))
-      if (folded) await unit.saveDocument(session, document, folded)
+      if ('unreadable' in event) continue
+      if (event.kind === 'session.forked') await inherit(unit, session, event.data.from)
+      if (event.kind === 'document.updated') await fold(unit, session, event)
     }
   },
+}
+
+type Edit = EventOf<'document.updated'>
+
+async function inherit(unit: UnitOfWork, fork: SessionId, from: {session: SessionId; seq: number}): Promise<void> {
+  for (const event of await unit.documentEdits(from.session, from.seq)) {
+    if (!('unreadable' in event) && event.kind === 'document.updated') await save(unit, fork, event)
+  }
+}
+
+async function fold(unit: UnitOfWork, session: SessionId, event: Edit): Promise<void> {
+  await save(unit, session, event)
+  const {seq} = event
+  if (seq === null) return
+  const heirs = (await unit.forks(session)).filter(fork => fork.seq >= seq)
+  // What a fork inherits lies before all of its own events, so every fork of it inherits that too.
+  for (const heir of heirs) await foldInherited(unit, heir.session, event)
+}
+
+async function foldInherited(unit: UnitOfWork, session: SessionId, event: Edit): Promise<void> {
+  await save(unit, session, event)
+  for (const heir of await unit.forks(session)) await foldInherited(unit, heir.session, event)
+}
+
+async function save(unit: UnitOfWork, session: SessionId, event: Edit): Promise<void> {
+  const {document, update} = event.data
+  const folded = applied(await unit.document(session, document), fromBase64(update))
+  if (folded) await unit.saveDocument(session, document, folded)
 }
 
 /** Null for bytes that are no Yjs update: the event stays in the log, and one bad edit must not stop the sync behind it. */

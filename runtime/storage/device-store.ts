@@ -52,6 +52,10 @@ export interface UnitOfWork {
   save(record: SessionRecord): Promise<void>
   pending(session: SessionId): Promise<LoggedEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
+  /** Sessions that branched off this one, with the last event that each inherits. */
+  forks(session: SessionId): Promise<{session: SessionId; seq: number}[]>
+  /** The confirmed document edits of a session up to a seq, in log order, with what it inherits itself. [WRK-3] */
+  documentEdits(session: SessionId, upTo: number): Promise<LoggedEvent[]>
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>

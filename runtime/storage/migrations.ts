@@ -20,8 +20,12 @@ export const migrations: readonly string[] = [
     head bigint not null,
     device_seq bigint not null,
     excerpt text not null default '',
-    updated_at bigint not null
+    updated_at bigint not null,
+    -- Where a fork branched off; null for a session of its own.
+    parent text,
+    parent_seq bigint
   );
+  create index holdfast_sessions_parent on holdfast_sessions (parent) where parent is not null;
   create table holdfast_events (
     id text primary key,
     session text not null,

@@ -52,6 +52,8 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     save: record => saveRecord(tx, record),
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
+    forks: session => forksOf(tx, session),
+    documentEdits: (session, upTo) => documentEdits(tx, session, upTo),
     saveDocument: async (session, name, snapshot) => {
       await tx.query(
         `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
@@ -123,11 +125,13 @@ async function sessionOf(sql: Sql, id: SessionId): Promise<SessionRecord | null>
 async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
   const {id, confirmed, current, deviceSeq, excerpt, updatedAt} = record
   await sql.query(
-    `insert into holdfast_sessions (id, agent, title, confirmed, current, head, device_seq, excerpt, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    `insert into holdfast_sessions
+       (id, agent, title, confirmed, current, head, device_seq, excerpt, updated_at, parent, parent_seq)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (id) do update set agent = excluded.agent, title = excluded.title, confirmed = excluded.confirmed,
        current = excluded.current, head = excluded.head, device_seq = excluded.device_seq,
-       excerpt = excluded.excerpt, updated_at = excluded.updated_at`,
+       excerpt = excluded.excerpt, updated_at = excluded.updated_at, parent = excluded.parent,
+       parent_seq = excluded.parent_seq`,
     [
       id,
       plainText(current.agent ?? ''),
@@ -138,6 +142,8 @@ async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
       deviceSeq,
       plainText(excerpt),
       updatedAt,
+      current.forkedFrom?.session ?? null,
+      current.forkedFrom?.seq ?? null,
     ],
   )
 }
@@ -185,6 +191,20 @@ async function read(sql: Sql, session: SessionId, window: Window): Promise<Durab
   if (!parent) return own
   const inherited = await read(sql, parent.session, {kinds, limit: limit - own.length, upTo: parent.seq})
   return [...inherited.filter(({durability}) => durability.status === 'server'), ...own]
+}
+
+async function forksOf(sql: Sql, session: SessionId): Promise<{session: SessionId; seq: number}[]> {
+  const found = await rows<{id: string; parent_seq: number}>(
+    sql,
+    'select id, parent_seq from holdfast_sessions where parent = $1',
+    [session],
+  )
+  return found.map(row => ({session: row.id as SessionId, seq: Number(row.parent_seq)}))
+}
+
+async function documentEdits(sql: Sql, session: SessionId, upTo: number): Promise<LoggedEvent[]> {
+  const found = await read(sql, session, {limit: endOfLog, kinds: ['document.updated'], upTo})
+  return found.flatMap(({event, durability}) => (durability.status === 'server' ? [event] : []))
 }
 
 async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> {

@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import {afterAll, beforeAll, expect, test} from 'vitest'
+import {applyUpdate, editText, readText} from '../../runtime/documents/shared-text.ts'
+import {openRuntime} from '../../runtime/node.ts'
+import type {Session} from '../../runtime/page/page-runtime.ts'
+import type {SharedDocument} from '../../runtime/page/shared-document.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {scriptedModel} from '../../runtime/testing.ts'
+import {desk, deskTools, openTestServer, type TestServer} from '../support/desk.ts'
+
+let shop: TestServer
+beforeAll(async () => {
+  shop = await openTestServer()
+})
+afterAll(() => shop.close())
+
+async function openDevice() {
+  const sync = {link: await shop.link('maya'), token: await shop.token('maya')}
+  return await openRuntime({agent: desk, model: scriptedModel([]), tools: deskTools, dataDir: 'memory://', sync})
+}
+
+function reads(document: SharedDocument, expected: string): Promise<void> {
+  return new Promise(resolve => {
+    const stop = document.subscribe(text => {
+      if (text !== expected) return
+      resolve()
+      queueMicrotask(() => stop())
+    })
+  })
+}
+
+const confirmed = (session: Session) =>
+  new Promise<number>(resolve => {
+    const stop = session.subscribe(view => {
+      if (view.pending > 0 || view.head === 0) return
+      resolve(view.head)
+      queueMicrotask(() => stop())
+    })
+  })
+
+test('[WRK-2] any edit is the smallest one, ends in the wanted text and never splits a character', () => {
+  fc.assert(
+    fc.property(fc.string({unit: 'grapheme'}), fc.string({unit: 'grapheme'}), (from, to) => {
+      const before = editText(null, from)
+      const snapshot = before ? applyUpdate(null, before) : null
+      const update = editText(snapshot, to)
+      expect(readText(update ? applyUpdate(snapshot, update) : snapshot)).toBe(to)
+    }),
+  )
+})
+
+test('[WRK-2] edits made apart at the same time all survive, in whatever order they meet', () => {
+  const base = applyUpdate(null, editText(null, 'Dear Lena, we are sorry.') as Uint8Array)
+  const one = editText(base, 'Dear Ms Brandt, we are sorry.') as Uint8Array
+  const two = editText(base, 'Dear Lena, we are sorry. Your refund is on its way.') as Uint8Array
+  const there = readText(applyUpdate(applyUpdate(base, one), two))
+  expect(there).toBe(readText(applyUpdate(applyUpdate(base, two), one)))
+  expect(there).toBe('Dear Ms Brandt, we are sorry. Your refund is on its way.')
+})
+
+test('[WRK-2] [WRK-3] two devices converge; a fork has the document as of its event, on both, and goes its own way', async () => {
+  const [first, second] = [await openDevice(), await openDevice()]
+  const session = await first.openSession({agent: 'desk'})
+  const draft = session.document('draft')
+  await draft.edit('Dear Lena,')
+  const asOf = await confirmed(session)
+  await draft.edit('Dear Lena, later.')
+  await confirmed(session)
+
+  const branch = await session.fork({after: asOf})
+  await reads(branch.document('draft'), 'Dear Lena,')
+  const branchDraft = branch.document('draft')
+  await reads(branchDraft, 'Dear Lena,')
+  await branchDraft.edit('Dear Lena, in the branch.')
+  await confirmed(branch)
+
+  await new Promise<void>(resolve => {
+    const stop = second.subscribeSessions(list => {
+      if (list.length < 2 || list.some(item => item.pending > 0)) return
+      resolve()
+      queueMicrotask(() => stop())
+    })
+  })
+  const there = await second.openSession({session: session.id})
+  await reads(there.document('draft'), 'Dear Lena, later.')
+  await reads((await second.openSession({session: branch.id})).document('draft'), 'Dear Lena, in the branch.')
+  await first.close()
+  await second.close()
+})
+
+test('[WRK-2] an edit that is too large is refused by name and later edits still land', async () => {
+  const device = await openDevice()
+  const session = await device.openSession({agent: 'desk'})
+  const draft = session.document('draft')
+  await draft.edit('Short.')
+  const refusal = await draft.edit('x'.repeat(100_000)).catch(error => error)
+  expect(HoldfastError.is(refusal, 'bad_input')).toBe(true)
+  expect(refusal.message).toContain('64 KiB')
+  await draft.edit('Short. And more.')
+  await reads((await device.openSession({session: session.id})).document('draft'), 'Short. And more.')
+  await device.close()
+})
