@@ -131,6 +131,7 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/support/build-demo.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 240_000,

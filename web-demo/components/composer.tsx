@@ -75,7 +75,10 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
   )
 }
 
-/** The store holds the truth, written on every keystroke: a send that ends under another key still clears its own. */
+/**
+ * Written on every keystroke, so a send that ends under another key still clears its own. Another tab may have written
+ * under the same key meanwhile: its text stays in the store, and what was sent from here still leaves this field.
+ */
 function useKeptText(key: string) {
   const [held, setHeld] = useState({key, text: kept(key)})
   const text = held.key === key ? held.text : kept(key)
@@ -84,7 +87,8 @@ function useKeptText(key: string) {
     setHeld({key, text: next})
   }
   const clearIfStill = (sent: string) => {
-    if (kept(key) === sent) setText('')
+    if (kept(key) === sent) keep(key, '')
+    setHeld(now => (now.key === key && now.text !== sent ? now : {key, text: ''}))
   }
   return {text, setText, clearIfStill}
 }

@@ -1,0 +1,102 @@
+import {AxeBuilder} from '@axe-core/playwright'
+import type {Page} from 'playwright-core'
+import {beforeAll, describe, expect, test} from 'vitest'
+import {demoSite} from './support/demo-site.ts'
+import {newConversation, say, untilBarSays, untilRefund} from './support/desk-page.ts'
+import {approve, untilAsked} from './support/inbox-page.ts'
+
+const site = demoSite({model: 'rules'})
+
+/** Whatever axe calls serious or critical, in light and dark, on a phone and on a desk. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const faults: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({colorScheme, reducedMotion: 'reduce'})
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({width, height: 900})
+      const {violations} = await new AxeBuilder({page}).analyze()
+      for (const {id, impact, nodes} of violations) {
+        if (impact !== 'serious' && impact !== 'critical') continue
+        faults.push(...nodes.map(node => `${colorScheme} ${width}: ${id} at ${node.target.join(' ')}`))
+      }
+    }
+  }
+  return faults
+}
+
+describe('no serious or critical accessibility fault', () => {
+  let desk: Page
+  let inbox: Page
+
+  beforeAll(async () => {
+    desk = await site.openTab()
+    inbox = await site.openTab('/inbox')
+  })
+
+  test('on the empty desk', async () => {
+    await desk.getByRole('heading', {name: 'What does the customer need?'}).waitFor()
+    expect(await faultsOf(desk)).toEqual([])
+  })
+
+  test('on the empty inbox', async () => {
+    await inbox.getByRole('heading', {name: 'Nothing waits for you'}).waitFor()
+    expect(await faultsOf(inbox)).toEqual([])
+  })
+
+  test('on the desk in the middle of a conversation', async () => {
+    await newConversation(desk, 'The mug in A17 arrived broken.')
+    await untilBarSays(desk, 'Done')
+    await desk.locator('details.tool summary').first().click()
+    expect(await faultsOf(desk)).toEqual([])
+  })
+
+  test('on the desk while it waits for approval', async () => {
+    await say(desk, 'Order B22 arrived damaged, refund it.')
+    await untilRefund(desk, 'B22', 'Waiting for approval')
+    expect(await faultsOf(desk)).toEqual([])
+  })
+
+  test('on the inbox with something to decide, and afterwards', async () => {
+    await untilAsked(inbox, 'B22')
+    expect(await faultsOf(inbox)).toEqual([])
+    await approve(inbox, 'B22')
+    await inbox.getByText('Approved by Theo').waitFor()
+    expect(await faultsOf(inbox)).toEqual([])
+  })
+
+  test('on the shop', async () => {
+    await untilRefund(desk, 'B22', 'Refunded')
+    const shop = await site.openTab('/shop')
+    await shop.getByRole('cell', {name: '€213.50'}).first().waitFor()
+    expect(await faultsOf(shop)).toEqual([])
+  })
+
+  test('on the desk when something has gone wrong', async () => {
+    await desk.goto(`${site.url}/?session=ses_01a2293e-cf2c-766e-b3d8-665b9d715c52`)
+    await desk.getByRole('alert').waitFor()
+    expect(await faultsOf(desk)).toEqual([])
+  })
+})
+
+describe('the policy of the page', () => {
+  test('allows no inline script, and a whole conversation breaks none of it', async () => {
+    const response = await fetch(site.url)
+    const policy = response.headers.get('content-security-policy') ?? ''
+    expect(policy).toMatch(/script-src 'self' 'wasm-unsafe-eval'(;|$)/)
+    expect(policy).not.toContain('unsafe-inline')
+    expect(await response.text()).not.toMatch(/<script(?![^>]*\bsrc=)|\son\w+=|<style/)
+    expect(site.proxy.violations).toEqual([])
+  })
+
+  test('is one that a browser enforces and reports on', async () => {
+    const shop = await site.openTab('/shop')
+    const ran = await shop.evaluate(() => {
+      const script = document.createElement('script')
+      script.textContent = 'document.title = "ran"'
+      document.body.append(script)
+      return document.title === 'ran'
+    })
+    expect(ran).toBe(false)
+    await expect.poll(() => site.proxy.violations.length, {timeout: 60_000}).toBeGreaterThan(0)
+  })
+})
