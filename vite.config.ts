@@ -7,6 +7,7 @@ import {VitePWA} from 'vite-plugin-pwa'
 import {defineConfig} from 'vitest/config'
 import {preparedDataDirPlugin} from './runtime/storage/prepared/vite-plugin.ts'
 import ClosingLine from './test/support/closing-line.ts'
+import {devServer} from './web-demo/build/dev-server.ts'
 import {precompress} from './web-demo/build/precompress.ts'
 
 const here = import.meta.dirname
@@ -101,7 +102,7 @@ const offline = () =>
 export default defineConfig({
   // Vitest runs over the whole repository; the page's own root is where its index.html lies.
   root: process.env.VITEST ? here : at('web-demo'),
-  plugins: [preparedDataDir(), ...onlyFor('client', [react(), offline(), precompress(at('dist/page'))])],
+  plugins: [preparedDataDir(), devServer(), ...onlyFor('client', [react(), offline(), precompress(at('dist/page'))])],
   worker: {format: 'es', plugins: () => [preparedDataDir()], rollupOptions: {checks: quiet}},
   // Pre-bundling would lose the files that PGlite finds beside its own module.
   optimizeDeps: {exclude: ['@electric-sql/pglite']},
@@ -123,7 +124,6 @@ export default defineConfig({
           exclude: ['test/browser/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          benchmark: {include: ['test/bench/**/*.bench.ts']},
         },
       },
       {
@@ -135,8 +135,12 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 240_000,
-          benchmark: {include: []},
         },
+      },
+      {
+        extends: true,
+        // Run by `npm run bench`, never with the tests: each prints its yardstick and the ratio to it from one run.
+        test: {name: 'bench', include: ['test/bench/**/*.bench.ts'], fileParallelism: false, testTimeout: 600_000},
       },
     ],
   },

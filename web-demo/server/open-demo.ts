@@ -12,42 +12,57 @@ import {gatewayModels, type ModelSettings} from './gateway-models.ts'
 import {securityHeaders} from './security-headers.ts'
 import {staticFiles} from './static-files.ts'
 
-export type DemoOptions = {
+export type ShopOptions = {
   /** A folder, or `memory://` for a shop that ends with the process. */
   dataDir: string
+  model: ModelSettings | null
+}
+
+export type DemoOptions = ShopOptions & {
   /** The built page. */
   pageDir: string
   port: number
   host?: string
-  model: ModelSettings | null
 }
 
-/** Opens the shop and its desk on one port over one database; `close` ends both in the right order. */
-export async function openDemo(options: DemoOptions): Promise<{url: string; close(): Promise<void>}> {
-  const database = await openNodeDatabase({dataDir: options.dataDir})
+/** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
+export async function openShop({dataDir, model}: ShopOptions) {
+  const database = await openNodeDatabase({dataDir})
   try {
     await openShopTables(database.db)
     const shop = shopTables(database.db)
     const facts = shopFacts(shop)
-    const secret = await demoSecret(options.dataDir)
+    const secret = await demoSecret(dataDir)
     const sync = createSyncServer({
       store: await openPgStore(pgliteSql(database.db)),
       authenticate: jwtAuth({secret, ...tokenIssue}),
       facts,
       operations: {refundOrder: refundOperation(shop, facts)},
-      models: await gatewayModels(options.model),
+      models: await gatewayModels(model),
     })
     const app = new Hono()
     app.use(securityHeaders())
     app.route('/demo', demoRoutes(secret, shop))
     app.all('/v1/*', c => sync.fetch(c.req.raw))
     app.get('/healthz', c => sync.fetch(c.req.raw))
+    return {app, sync, closeDatabase: database.close}
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+/** Opens the shop and its desk on one port over one database; `close` ends both in the right order. */
+export async function openDemo(options: DemoOptions): Promise<{url: string; close(): Promise<void>}> {
+  const {app, sync, closeDatabase} = await openShop(options)
+  try {
     app.get('*', staticFiles(options.pageDir))
     const {port, host = '127.0.0.1'} = options
     const node = await serveNode({...sync, fetch: request => app.fetch(request)}, {port, host})
-    return {url: node.url, close: () => node.close().finally(database.close)}
+    return {url: node.url, close: () => node.close().finally(closeDatabase)}
   } catch (error) {
-    await database.close()
+    await sync.close()
+    await closeDatabase()
     throw error
   }
 }
