@@ -1,0 +1,20 @@
+/** Median milliseconds of `runs` runs, after a tenth as many that do not count. */
+export async function median(runs: number, work: () => Promise<unknown>): Promise<number> {
+  for (let i = 0; i < runs / 10; i++) await work()
+  const times: number[] = []
+  for (let i = 0; i < runs; i++) {
+    const start = performance.now()
+    await work()
+    times.push(performance.now() - start)
+  }
+  times.sort((a, b) => a - b)
+  return times[Math.floor(times.length / 2)] ?? Number.NaN
+}
+
+/** One line: what was measured, its yardstick from the same run, their ratio, and what the design asks of it. */
+export function report(what: string, yardstick: {name: string; ms: number}, ms: number, reach: string): void {
+  const ratio = (ms / yardstick.ms).toFixed(2)
+  console.log(
+    `${what}: ${ms.toFixed(2)} ms ÷ ${yardstick.name}: ${yardstick.ms.toFixed(2)} ms = ${ratio}×, reach ${reach}`,
+  )
+}
