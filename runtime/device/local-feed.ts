@@ -1,4 +1,4 @@
-import type {Listen} from '../page/page-runtime.ts'
+import type {Listen} from '../page/page-parts.ts'
 import type {Publisher} from './runtime-service.ts'
 
 /** Frames within one process: publisher and listeners share memory. */

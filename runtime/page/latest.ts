@@ -1,5 +1,5 @@
 import type {Frames} from '../device/runtime-service.ts'
-import type {PageParts} from './page-runtime.ts'
+import type {PageParts} from './page-parts.ts'
 
 /**
  * The value now, then every published change. Asks again when a new owner took over, since frames may have been lost

@@ -1,23 +1,11 @@
-import type {Frames, RuntimeService} from '../device/runtime-service.ts'
-import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import {type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {latest} from './latest.ts'
+import type {PageParts} from './page-parts.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
-
-export type Listen = <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) => () => void
-
-/** What a page needs below it: the service, wherever its owner runs, and the frames it publishes. */
-export type PageParts = {
-  service: RuntimeService
-  listen: Listen
-  /** Called when a new owner took over: frames of the old one may have been lost. */
-  onOwnerChange(listener: () => void): () => void
-  environment: Environment
-}
 
 /** One session on this device: a conversation and its runs. */
 export interface Session {

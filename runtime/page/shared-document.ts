@@ -2,7 +2,7 @@ import * as Y from 'yjs'
 import {smallestEdit} from '../documents/shared-text.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import {latest} from './latest.ts'
-import type {PageParts} from './page-runtime.ts'
+import type {PageParts} from './page-parts.ts'
 
 /** A text that the user, the agent and other devices edit together; edits merge, none is lost. [WRK-2] */
 export interface SharedDocument {
