@@ -1,3 +1,4 @@
+import './no-eval.ts'
 import {gatewayModel, serveAgent} from '../runtime/worker.ts'
 import {desk} from './agent.ts'
 import {rulesModel} from './rules-model.ts'
