@@ -3,6 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
 import {beforeAbort} from './before-abort.ts'
@@ -64,7 +65,8 @@ async function readParts(
 function modelError(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error
   const message = error instanceof Error ? error.message : String(error)
-  return new HoldfastError('model_failed', message.slice(0, 1000), {
+  // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
+  return new HoldfastError('model_failed', redactText(message).slice(0, 1000), {
     cause: error,
     details: {retryable: isRetryable(error)},
   })

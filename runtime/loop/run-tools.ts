@@ -2,6 +2,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
+import {redactSecrets} from '../protocol/redact-secrets.ts'
 import type {CallState} from '../protocol/session.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
 import {limits} from '../protocol/version.ts'
@@ -26,7 +27,8 @@ export type ToolReturn = DataOf<'tool.returned'>
 
 /**
  * Runs one read or local tool to a result that can be stored; a throw, a bad value and a missed deadline are results
- * too, so that the model can go on. Records which fact versions were read. [OP-2, LOG-4, BUD-1]
+ * too, so that the model can go on. Records which fact versions were read; what is shaped like a credential is left
+ * out, since from here a result reaches the log and the model. [OP-2, LOG-4, BUD-1, VIEW-5]
  *
  * @throws whatever `signal` was aborted with: then there is no result
  */
@@ -42,7 +44,7 @@ export async function runTool(run: ToolRun): Promise<ToolReturn> {
     const output = await withDeadline(run, signal => invoke(run, signal, basis))
     const fault = unstorable(output ?? null)
     return fault === null
-      ? answer('ok', (output ?? null) as Json)
+      ? answer('ok', redactSecrets((output ?? null) as Json))
       : answer('error', {error: `${run.tool.name} returned ${fault}`})
   } catch (error) {
     run.signal.throwIfAborted()

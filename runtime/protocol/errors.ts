@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {redactSecrets, redactText} from './redact-secrets.ts'
 
 /**
  * One sentence per code: what was expected. The message of a thrown error adds what came instead.
@@ -45,6 +46,7 @@ export type ErrorDetails = NonNullable<ErrorBody['details']>
 
 /**
  * The only error class that Holdfast throws on purpose: a `code` to switch on, one sentence to read, and details.
+ * Whatever its words were made of, no known shape of a credential is left in them. [VIEW-5]
  *
  * @example
  * try { await session.send('') } catch (error) {
@@ -57,7 +59,7 @@ export class HoldfastError extends Error {
   readonly details: ErrorDetails
 
   constructor(code: ErrorCode, message: string, options: {details?: ErrorDetails; cause?: unknown} = {}) {
-    super(message, options.cause === undefined ? undefined : {cause: options.cause})
+    super(redactText(message), options.cause === undefined ? undefined : {cause: options.cause})
     this.code = code
     this.details = options.details ?? {}
   }
@@ -80,11 +82,11 @@ export class HoldfastError extends Error {
   }
 
   toBody(): ErrorBody {
-    const cause = this.cause instanceof Error ? this.cause.message : undefined
+    const cause = this.cause instanceof Error ? redactText(this.cause.message) : undefined
     return {
       code: this.code,
       message: this.message,
-      ...(Object.keys(this.details).length > 0 && {details: this.details}),
+      ...(Object.keys(this.details).length > 0 && {details: redactSecrets(this.details) as ErrorDetails}),
       ...(cause !== undefined && cause !== this.message && {cause}),
     }
   }

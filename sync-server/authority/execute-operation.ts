@@ -1,4 +1,5 @@
 import {type Json, jsonBytes, jsonSchema} from '../../runtime/protocol/json.ts'
+import {redactSecrets} from '../../runtime/protocol/redact-secrets.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import {type ChangedFact, OperationFailed} from '../define-operation.ts'
 import {type BoundFacts, bindFacts} from '../facts.ts'
@@ -60,9 +61,10 @@ async function call(row: LedgerRow, {definition, input}: Prepared): Promise<Serv
   }
 }
 
-/** The effect has happened, so its receipt is recorded whatever it looks like; what cannot be kept is said. */
+/** The effect has happened, so its receipt is recorded whatever it looks like; what cannot be kept is said. [VIEW-5] */
 export function storable(receipt: unknown): Json {
   const json = jsonSchema.safeParse(receipt ?? null)
   if (!json.success) return {note: 'The receipt was not JSON and is not kept.'}
-  return jsonBytes(json.data) > limits.valueBytes ? {note: 'The receipt was over 64 KiB and is not kept.'} : json.data
+  if (jsonBytes(json.data) > limits.valueBytes) return {note: 'The receipt was over 64 KiB and is not kept.'}
+  return redactSecrets(json.data)
 }

@@ -1,5 +1,6 @@
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import {type Json, jsonSchema} from '../../runtime/protocol/json.ts'
+import {redactText} from '../../runtime/protocol/redact-secrets.ts'
 import type {OperationDefinition, Operations} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
 import {operationDigest} from './digest.ts'
@@ -35,7 +36,8 @@ function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
   return {code: 'invalid_input', reason: clip(`${field}: ${issue?.message ?? 'expected a valid value'}`)}
 }
 
-/** A reason from outside, cut to what an event may hold. */
-export function clip(text: string, length = 1000): string {
+/** A reason from outside, without what is shaped like a credential, cut to what an event may hold. [VIEW-5] */
+export function clip(reason: string, length = 1000): string {
+  const text = redactText(reason)
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`
 }
