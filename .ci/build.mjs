@@ -17,6 +17,8 @@ function changedAt(path) {
 
 if (changedAt(built) < Math.max(...sources.map(source => changedAt(join(root, source))))) {
   const vite = join(root, 'node_modules/vite/bin/vite.js')
-  const {status} = spawnSync(process.execPath, [vite, 'build', '--app'], {cwd: root, stdio: 'inherit'})
+  console.error('Building page, server and package once …')
+  const command = [vite, 'build', '--app', '--logLevel', 'error']
+  const {status} = spawnSync(process.execPath, command, {cwd: root, stdio: 'inherit'})
   if (status !== 0) process.exit(status ?? 1)
 }
