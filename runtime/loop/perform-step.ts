@@ -15,6 +15,7 @@ import {callModel, type Reply} from './model-port.ts'
 import type {NextStep} from './next-step.ts'
 import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
 import {promptHash} from './prompt-hash.ts'
+import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 
 export type LoopParts = {
@@ -52,19 +53,19 @@ export class StepPerformer {
       case 'call-model':
         return this.#callModel(state)
       case 'run-tools':
-        return this.#runTools(step.calls)
+        return this.#runTools(step.calls, state)
       case 'propose-operations':
-        return this.#append(step.calls.map(call => this.#proposal(call)))
+        return this.#append(step.calls.map(call => this.#proposal(state, call)))
       case 'record-results':
         return this.#append(
           step.results.map(({call, outcome, output}) =>
-            this.#runDraft('tool.returned', {call: call.id, outcome, output}),
+            runDraft(state, 'tool.returned', {call: call.id, outcome, output}),
           ),
         )
       case 'stop':
-        return this.#append([this.#runDraft('run.completed', {outcome: 'partial', bound: step.bound})])
+        return this.#append([runDraft(state, 'run.completed', {outcome: 'partial', bound: step.bound})])
       case 'finish':
-        return this.#append([this.#runDraft('run.completed', {outcome: 'finished'})])
+        return this.#append([runDraft(state, 'run.completed', {outcome: 'finished'})])
       case 'idle':
       case 'wait':
         return Promise.resolve()
@@ -100,7 +101,7 @@ export class StepPerformer {
     }
     await this.#append([
       {
-        ...this.#runDraft('step.prepared', {number: run.steps + 1, manifest}),
+        ...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}),
         id: event,
         step: this.parts.environment.id('step'),
       },
@@ -123,7 +124,7 @@ export class StepPerformer {
     const view = await this.#viewOf(run, host)
     const model = await this.#model(host, run.pin.model)
     const reply = await this.#untilReplied(run, host, model, view)
-    await this.#append([this.#runDraft('model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
+    await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
   }
 
   /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
@@ -176,22 +177,22 @@ export class StepPerformer {
     }
   }
 
-  async #runTools(calls: CallState[]): Promise<void> {
+  async #runTools(calls: CallState[], state: SessionState): Promise<void> {
     const intents = calls.filter(call => !call.called)
-    if (intents.length > 0) await this.#append(intents.map(call => this.#runDraft('tool.called', {call: call.id})))
+    if (intents.length > 0) await this.#append(intents.map(call => runDraft(state, 'tool.called', {call: call.id})))
     const local = calls.filter(call => call.effect === 'local')
     const reads = calls.filter(call => call.effect === 'read')
-    await Promise.all(reads.map(call => this.#runRead(call)))
-    for (const call of local) await this.#runLocal(call)
+    await Promise.all(reads.map(call => this.#runRead(call, state)))
+    for (const call of local) await this.#runLocal(call, state)
   }
 
-  async #runRead(call: CallState): Promise<void> {
+  async #runRead(call: CallState, state: SessionState): Promise<void> {
     const result = await runTool({...this.#toolRun(call), readFact: key => this.parts.readFact(key)})
-    await this.#append([this.#runDraft('tool.returned', result)])
+    await this.#append([runDraft(state, 'tool.returned', result)])
   }
 
   /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
-  async #runLocal(call: CallState): Promise<void> {
+  async #runLocal(call: CallState, state: SessionState): Promise<void> {
     let failed: ToolReturn | null = null
     try {
       await this.parts.log.appendWith(this.#actor, async unit => {
@@ -204,13 +205,13 @@ export class StepPerformer {
           failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
-        return [...documents.drafts, this.#runDraft('tool.returned', result)]
+        return [...documents.drafts, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
       // What the tool wrote and the log cannot take is the tool's failure too.
       if (HoldfastError.is(error, 'bad_input', 'too_large')) failed ??= toolError(call, error.message)
       if (!failed) throw error
-      await this.#append([this.#runDraft('tool.returned', failed)])
+      await this.#append([runDraft(state, 'tool.returned', failed)])
     }
   }
 
@@ -232,25 +233,8 @@ export class StepPerformer {
     }
   }
 
-  #proposal(call: CallState): Draft<'operation.proposed'> {
-    const {run} = this.parts.log.state
-    const pinned = run?.pin.tools.find(tool => tool.name === call.tool)
-    return this.#runDraft('operation.proposed', {
-      operation: this.parts.environment.id('operation'),
-      call: call.id,
-      tool: call.tool,
-      version: pinned?.version ?? '1',
-      input: call.input,
-      basis: run?.basis ?? {},
-    })
-  }
-
-  #runDraft<K extends Draft['kind']>(kind: K, data: Extract<Draft, {kind: K}>['data']): Extract<Draft, {kind: K}> {
-    const {run, custody} = this.parts.log.state
-    return {kind, data, run: run?.id, step: run?.step?.id, attempt: run?.attempt, epoch: custody.epoch} as Extract<
-      Draft,
-      {kind: K}
-    >
+  #proposal(state: SessionState, call: CallState): Draft<'operation.proposed'> {
+    return proposalDraft(state, call, this.parts.environment.id('operation'))
   }
 
   #append(drafts: readonly Draft[]): Promise<void> {
@@ -307,11 +291,15 @@ export class StepPerformer {
     this.#abort?.controller.abort(reason)
   }
 
-  /** Ends the run under way with an error that its log can show. */
-  async fail(error: HoldfastError): Promise<void> {
+  /** Ends the run that the failed step belonged to with an error that its log can show. */
+  async fail(error: HoldfastError, state: SessionState): Promise<void> {
     const retryable = error.details.retryable !== false
     await this.#append([
-      this.#runDraft('run.failed', {code: error.code, message: error.message.slice(0, 2000), retryable}),
+      runDraft(state, 'run.failed', {
+        code: error.code,
+        message: error.message.slice(0, 2000),
+        retryable,
+      }),
     ])
   }
 }

@@ -1,5 +1,6 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import {isActive} from '../protocol/run.ts'
+import type {SessionState} from '../protocol/session.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 
@@ -85,22 +86,29 @@ export class RunLoop {
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
-      if (log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')) this.#again = true
+      if (this.#wasOvertaken(error, before)) this.#again = true
       else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) this.#restForServer(error)
-      else await this.#fail(error)
+      else await this.#fail(error, before)
     }
   }
 
   /** Storage that cannot be written cannot record its own failure: then the fault is shown instead. */
-  async #fail(error: HoldfastError): Promise<void> {
+  async #fail(error: HoldfastError, before: SessionState): Promise<void> {
     if (this.#closed) return
     try {
-      if (!isActive(this.parts.log.state.run)) throw error
-      await this.#performer.fail(error)
+      if (!isActive(before.run)) throw error
+      await this.#performer.fail(error, before)
       this.#again = true
-    } catch (second) {
-      this.#become({working: false, waiting: null, fault: HoldfastError.from(second)})
+    } catch (caught) {
+      const second = HoldfastError.from(caught)
+      if (this.#wasOvertaken(second, before)) this.#again = true
+      else this.#become({working: false, waiting: null, fault: second})
     }
+  }
+
+  /** The log moved on while the step was under way and no longer takes its outcome: look again. */
+  #wasOvertaken(error: HoldfastError, before: SessionState): boolean {
+    return this.parts.log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')
   }
 
   #rest(waiting: Waiting | null): void {

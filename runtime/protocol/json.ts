@@ -69,3 +69,13 @@ export function jsonBytes(value: unknown): number {
   }
   return bytes
 }
+
+/** Equal as JSON: the order of keys means nothing. */
+export function sameJson(a: Json, b: Json): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const left = new Map(Object.entries(a))
+  const right = Object.entries(b)
+  return left.size === right.length && right.every(([key, value]) => left.has(key) && sameJson(left.get(key)!, value))
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type {Event, Kind} from './event.ts'
-import {callIdSchema, type EventId, eventIdSchema, type RunId, type StepId} from './ids.ts'
+import {type CallId, callIdSchema, type EventId, eventIdSchema, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
 import {hasEnded, type OperationState} from './operation.ts'
 import type {Refusal} from './refusal.ts'
@@ -119,6 +119,8 @@ export type RunState = {
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */
   step: {id: StepId; prepared: EventId; replied: boolean; final: boolean} | null
+  /** Every call that the run has made; the pin bounds how many. */
+  calls: CallId[]
   /** Fact versions that the run has read so far: the basis of what it proposes. */
   basis: Basis
   usage: {inputTokens: number; outputTokens: number}
@@ -169,6 +171,7 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     unseen: 0,
     steps: 0,
     step: null,
+    calls: [],
     basis: {},
     usage: {inputTokens: 0, outputTokens: 0},
   }
@@ -183,8 +186,13 @@ export function evolveRun(state: RunState, event: Event): RunState {
     }
     case 'model.replied': {
       if (!state.step) return state
-      const final = !event.data.content.some(part => part.type === 'call')
-      return {...state, step: {...state.step, replied: true, final}, usage: addUsage(state.usage, event.data.usage)}
+      const calls = event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
+      return {
+        ...state,
+        step: {...state.step, replied: true, final: calls.length === 0},
+        calls: [...state.calls, ...calls],
+        usage: addUsage(state.usage, event.data.usage),
+      }
     }
     case 'tool.returned':
       return event.data.basis ? {...state, basis: {...state.basis, ...event.data.basis}} : state

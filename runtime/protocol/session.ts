@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import {type CustodyState, evolveCustody, initialCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
-import {type CallId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
-import type {Json} from './json.ts'
+import {type CallId, type DeviceId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
+import {type Json, sameJson} from './json.ts'
 import {
   evolveOperation,
   hasEnded,
@@ -86,6 +86,8 @@ export type SessionState = {
   /** The last confirmed event folded in; 0 for none. */
   head: number
   custody: CustodyState
+  /** The last event of each device: what it wrote before that can no longer be appended. */
+  written: Readonly<Record<DeviceId, number>>
   /** The latest run, active or not. */
   run: RunState | null
   /** Calls that have no result yet, oldest first, of whichever run. [LOG-7] */
@@ -109,6 +111,7 @@ export const initialSession: SessionState = {
   forkedFrom: null,
   head: 0,
   custody: initialCustody,
+  written: {},
   run: null,
   calls: [],
   operations: [],
@@ -143,10 +146,8 @@ function refuse(state: SessionState, event: Event): Refusal | null {
       ? refused(event, 'a session that is already open', 'user', ['append to it', 'open another under a new id'])
       : refused(event, 'a session that has not been opened', 'user', ['session.opened', 'session.forked'])
   }
-  if (event.device !== null && event.epoch !== undefined) {
-    const stale = refuseStaleEpoch(state, event)
-    if (stale) return stale
-  }
+  const late = refuseStaleEpoch(state, event) ?? refuseLateEvent(state, event)
+  if (late) return late
   if (event.kind === 'message.posted') return refuseMessage(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
   if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
@@ -170,6 +171,7 @@ function refuseMessage(state: SessionState, event: Message): Refusal | null {
 
 function refuseStaleEpoch(state: SessionState, event: Event): Refusal | null {
   const {holder, epoch} = state.custody
+  if (event.device === null || event.epoch === undefined) return null
   if (event.epoch === epoch && event.device === holder) return null
   return {
     code: 'stale_epoch',
@@ -178,6 +180,24 @@ function refuseStaleEpoch(state: SessionState, event: Event): Refusal | null {
     owner: 'loop',
     legal: ['pull the session', 'claim custody'],
   }
+}
+
+/**
+ * A device's events join the log in its own order. One that was refused stays refused once its device has gone on, even
+ * if a copy of the request arrives when the state would allow it. [LOG-2, LOG-3]
+ */
+function refuseLateEvent(state: SessionState, event: Event): Refusal | null {
+  if (event.device === null || event.deviceSeq === null) return null
+  const last = state.written[event.device] ?? 0
+  if (event.deviceSeq > last) return null
+  const met = `event ${last} of the same device, which was written after it`
+  return refused(event, met, 'control plane', ['append what is to be said now'])
+}
+
+/** A run event under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1] */
+export function isFenced({custody}: SessionState, event: LoggedEvent): boolean {
+  if (event.epoch === undefined || event.device === null) return false
+  return event.epoch < custody.epoch || (event.epoch === custody.epoch && event.device !== custody.holder)
 }
 
 function refuseRunTransition(state: SessionState, event: Event): Refusal | null {
@@ -195,24 +215,62 @@ function refuseRunTransition(state: SessionState, event: Event): Refusal | null 
   if (!starting && !byUser && event.attempt !== state.run?.attempt) {
     return refused(event, `attempt ${state.run?.attempt}`, row.owner, legalRunEvents(state))
   }
-  return refuseCall(state, event)
+  return refuseStep(state, event) ?? refuseCall(state, event)
+}
+
+/**
+ * The steps of a run follow from each other: a view only when every call has its result, one reply to the step that
+ * waits, an end only after a last word. A holder whose earlier events were refused cannot go on from them. [LOG-7]
+ */
+function refuseStep(state: SessionState, event: Event): Refusal | null {
+  const step = state.run?.step ?? null
+  switch (event.kind) {
+    case 'step.prepared':
+    case 'run.completed': {
+      const [open] = state.calls
+      if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
+      if (event.kind === 'step.prepared' || event.data.outcome !== 'finished' || step?.final) return null
+      return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
+    }
+    case 'model.replied':
+      return step?.id === event.step && !step?.replied
+        ? refuseNewCalls(state, event)
+        : refused(event, 'no step under this id that waits for a reply', 'loop', ['step.prepared'])
+    default:
+      return null
+  }
+}
+
+/** A call id names one call: an earlier one of the run, or one that an operation still belongs to, keeps it. [LOG-7] */
+function refuseNewCalls(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): Refusal | null {
+  const taken = new Set<CallId>(state.run?.calls)
+  for (const {id} of state.calls) taken.add(id)
+  for (const {call} of state.operations) taken.add(call)
+  for (const part of event.data.content) {
+    if (part.type !== 'call') continue
+    if (taken.has(part.call)) return refused(event, `call ${part.call}, which was made before`, 'loop', ['a fresh id'])
+    taken.add(part.call)
+  }
+  return null
 }
 
 function refuseCall(state: SessionState, event: Event): Refusal | null {
   if (event.kind !== 'tool.called' && event.kind !== 'tool.returned' && event.kind !== 'operation.proposed') return null
   const call = state.calls.find(open => open.id === event.data.call)
-  if (!call)
-    return refused(
-      event,
-      'no open call under this id',
-      'loop',
-      state.calls.map(open => `answer ${open.id}`),
-    )
-  return event.kind === 'operation.proposed' ? refuseProposal(state, event) : null
+  if (call) return event.kind === 'operation.proposed' ? refuseProposal(state, event, call) : null
+  const legal = state.calls.map(open => `answer ${open.id}`)
+  return refused(event, 'no open call under this id', 'loop', legal)
 }
 
 /** A correction that no step has seen voids what was proposed before it; what comes after it from an older view must not slip by. [RUN-4] */
-function refuseProposal(state: SessionState, event: Extract<Event, {kind: 'operation.proposed'}>): Refusal | null {
+function refuseProposal(
+  state: SessionState,
+  event: Extract<Event, {kind: 'operation.proposed'}>,
+  call: CallState,
+): Refusal | null {
+  if (call.effect !== 'external' || call.tool !== event.data.tool || !sameJson(call.input, event.data.input)) {
+    return refused(event, `a call of "${call.tool}" that is another`, 'loop', ['propose the call as the model made it'])
+  }
   const rival = state.operations.find(operation => operation.call === event.data.call)
   if (rival) return refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome'])
   if (state.unanswered.length === 0) return null
@@ -256,10 +314,15 @@ function consequencesOf(state: SessionState, event: Event): Consequence[] {
 /** Folds one event in; total: an event that `decide` would refuse still folds to something, never throws. */
 export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   const head = Math.max(state.head, event.seq ?? 0)
+  const written = writtenAfter(state, event)
   if ('unreadable' in event) {
-    return {...state, head, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
+    return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
-  return settleEnded({...evolveReadable(state, event), head, custody: evolveCustody(state.custody, event)})
+  return settleEnded({...evolveReadable(state, event), head, written, custody: evolveCustody(state.custody, event)})
+}
+
+function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {
+  return device === null || deviceSeq === null ? written : {...written, [device]: deviceSeq}
 }
 
 function evolveReadable(state: SessionState, event: Event): SessionState {

@@ -16,6 +16,7 @@ import {decide, evolve, initialSession, type SessionState} from '../protocol/ses
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
+import {foldPending, followOn} from './fold-log.ts'
 import {readStored} from './read-stored.ts'
 
 export type Rejection = {id: EventId; reason: string}
@@ -173,7 +174,7 @@ export class SessionLog {
 
   async #refold(unit: UnitOfWork, confirmed: SessionState, fresh: readonly LoggedEvent[]): Promise<SessionRecord> {
     const pending = await unit.pending(this.id)
-    const current = pending.reduce(evolve, confirmed)
+    const current = foldPending(confirmed, pending)
     const record = this.#touched({...this.#record, confirmed, current}, fresh)
     await unit.save(record)
     return record
@@ -204,14 +205,6 @@ export class SessionLog {
 
 function emptyRecord(id: SessionId): SessionRecord {
   return {id, confirmed: initialSession, current: initialSession, deviceSeq: 0, excerpt: '', updatedAt: 0}
-}
-
-function followOn(events: readonly Envelope[], head: number): Envelope[] {
-  const fresh: Envelope[] = []
-  for (const event of events) {
-    if (event.seq === head + fresh.length + 1) fresh.push(event)
-  }
-  return fresh
 }
 
 function sameDraft(draft: Draft, event: LoggedEvent): boolean {

@@ -1,9 +1,9 @@
 import type {Envelope, LoggedEvent} from '../protocol/event.ts'
 import {jsonBytes} from '../protocol/json.ts'
 import {limits} from '../protocol/version.ts'
-import type {EventVerdict} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
-import type {Rejection, SessionLog} from '../storage/session-log.ts'
+import type {SessionLog} from '../storage/session-log.ts'
+import {acceptedInOrder, rejections} from './read-verdicts.ts'
 import type {ServerLink} from './server-link.ts'
 
 /** Room for the envelope of the request itself. */
@@ -21,7 +21,7 @@ export async function syncSession(link: ServerLink, store: DeviceStore, log: Ses
     await log.receive(acceptedInOrder(batch, verdicts))
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log)
-    await log.reject(verdicts.flatMap(rejection))
+    await log.reject(rejections(verdicts))
     if (!progressed(batch, await store.pending(log.id, 1))) break
   }
 }
@@ -35,23 +35,6 @@ export async function pullSession(link: ServerLink, log: SessionLog): Promise<vo
     // A server that says "more" but sends nothing new must not make us loop.
     if (!page.more || log.head === before) return
   }
-}
-
-/** The server's answer already tells where our own events stand, which saves the pull when nobody else wrote. */
-function acceptedInOrder(batch: readonly Envelope[], verdicts: readonly EventVerdict[]): Envelope[] {
-  const seqs = new Map(
-    verdicts.flatMap(verdict => (verdict.status === 'rejected' ? [] : [[verdict.id, verdict.seq] as const])),
-  )
-  return batch
-    .flatMap(event => {
-      const seq = seqs.get(event.id)
-      return seq === undefined ? [] : [{...event, seq}]
-    })
-    .sort((a, b) => (a.seq ?? 0) - (b.seq ?? 0))
-}
-
-function rejection(verdict: EventVerdict): Rejection[] {
-  return verdict.status === 'rejected' ? [{id: verdict.id as Rejection['id'], reason: verdict.error.message}] : []
 }
 
 function progressed(batch: readonly Envelope[], pending: readonly LoggedEvent[]): boolean {

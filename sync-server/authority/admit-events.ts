@@ -1,13 +1,12 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
-import {refusalError} from '../../runtime/protocol/refusal.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
-import {deviceSeqKey, type Known, type LockedSession} from '../storage/store.ts'
+import type {Known, LockedSession} from '../storage/store.ts'
 import {type AppendBatch, appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {judgeEvent, remember} from './judge-event.ts'
 import {pokeAbout} from './poke.ts'
 import {rejected, type Screened, screenEvents} from './screen-event.ts'
 
@@ -77,41 +76,20 @@ async function judge(
   event: Event,
   hash: string,
 ): Promise<EventVerdict> {
-  const first = known.events.get(event.id)
-  if (first?.hash === hash) return {status: 'duplicate', id: event.id, seq: first.seq}
-  const clash = first ? 'Another event already has this id.' : clashOf(known, event)
-  if (clash) return rejected(event.id, new HoldfastError('conflict', clash))
-  if (event.kind === 'session.forked') {
-    const head = await locked.headOf(event.data.from.session)
-    if (head === null || head < event.data.from.seq) {
-      return rejected(event.id, new HoldfastError('not_found', 'The session to branch from has no such event.'))
-    }
-  }
-  const verdict = decide(batch.state, event)
-  if (verdict.refusal) return rejected(event.id, refusalError(verdict.refusal))
+  const judgement = judgeEvent(batch.state, known, {event, hash, fault: await sourceFault(locked, event)})
+  if ('verdict' in judgement) return judgement.verdict
   const {seq} = batch.accept(event, hash)
-  for (const {kind, run, data} of verdict.consequences) {
+  for (const {kind, run, data} of judgement.consequences) {
     await batch.serve('control', {kind, run, data, causes: [event.id]})
   }
   remember(known, event, seq, hash)
   return {status: 'accepted', id: event.id, seq}
 }
 
-/** An identity names one thing for ever; whoever took it first keeps it. [ID-1, OP-3] */
-function clashOf(known: Known, event: Event): string | null {
-  if (known.deviceSeqs.has(deviceSeqKey(event.device, event.deviceSeq))) {
-    return `Another event of this device already has deviceSeq ${event.deviceSeq}.`
-  }
-  if (event.kind === 'run.started' && event.run && known.runs.has(event.run)) return 'Another run already has this id.'
-  if (event.kind === 'operation.proposed' && known.operations.has(event.data.operation)) {
-    return 'Another operation already has this id.'
-  }
-  return null
-}
-
-function remember(known: Known, event: Event, seq: number, hash: string): void {
-  known.events.set(event.id, {session: event.session, seq, hash})
-  known.deviceSeqs.set(deviceSeqKey(event.device, event.deviceSeq), event.id)
-  if (event.kind === 'run.started' && event.run) known.runs.add(event.run)
-  if (event.kind === 'operation.proposed') known.operations.add(event.data.operation)
+async function sourceFault(locked: LockedSession, event: Event): Promise<HoldfastError | null> {
+  if (event.kind !== 'session.forked') return null
+  const head = await locked.headOf(event.data.from.session)
+  return head === null || head < event.data.from.seq
+    ? new HoldfastError('not_found', 'The session to branch from has no such event.')
+    : null
 }

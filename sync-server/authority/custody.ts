@@ -1,5 +1,6 @@
 import {type CustodyState, decideClaim} from '../../runtime/protocol/custody.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {DeviceId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
 import type {Principal} from '../principal.ts'
@@ -24,9 +25,8 @@ export async function claimCustody(
   const {tenant, subject} = principal
   const result = await store.sessions.locked({tenant, subject, session}, async locked => {
     const batch = appendBatch(session, locked.state, environment)
-    const refusal = alreadyGranted(locked.state.custody, claim)
-      ? null
-      : await grant(locked.state.custody, claim, batch.serve)
+    const {refusal, grant} = judgeClaim(locked.state.custody, claim)
+    if (grant) await batch.serve('custody', {kind: 'custody.granted', data: grant})
     await locked.append(batch.sealed, {state: batch.state, at: environment.now()})
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
@@ -37,20 +37,16 @@ export async function claimCustody(
 }
 
 type Claim = {device: DeviceId; sawEpoch: number}
+type ClaimJudgement = {refusal: Refusal | null; grant: DataOf<'custody.granted'> | null}
+
+/** Pure: what a claim comes to in this state. */
+export function judgeClaim(custody: CustodyState, {device, sawEpoch}: Claim): ClaimJudgement {
+  if (alreadyGranted(custody, {device, sawEpoch})) return {refusal: null, grant: null}
+  const refusal = decideClaim(custody, {holder: device, sawEpoch})
+  return {refusal, grant: refusal ? null : {holder: device, epoch: custody.epoch + 1, reason: 'requested'}}
+}
 
 /** The answer to this very claim was lost: granting once more would fence the holder off from its own epoch. [CUS-5] */
 function alreadyGranted(custody: CustodyState, {device, sawEpoch}: Claim): boolean {
   return custody.holder === device && custody.epoch === sawEpoch + 1
-}
-
-async function grant(
-  custody: CustodyState,
-  {device, sawEpoch}: Claim,
-  serve: ReturnType<typeof appendBatch>['serve'],
-): Promise<Refusal | null> {
-  const refusal = decideClaim(custody, {holder: device, sawEpoch})
-  if (refusal) return refusal
-  const data = {holder: device, epoch: custody.epoch + 1, reason: 'requested' as const}
-  await serve('custody', {kind: 'custody.granted', data})
-  return null
 }

@@ -1,6 +1,6 @@
 import type {OperationId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
-import type {OperationRef} from '../storage/store.ts'
+import type {LedgerRow, OperationRef} from '../storage/store.ts'
 import {authoriseOperation} from './authorise-operation.ts'
 import {executeOperation} from './execute-operation.ts'
 import {type OperationContext, say} from './operation-context.ts'
@@ -68,25 +68,38 @@ async function advance(context: OperationContext, ref: OperationRef): Promise<bo
     if (!row) return true
     if (row.status === before) return false
     before = row.status
-    switch (row.status) {
-      case 'proposed':
-        await authoriseOperation(context, row)
-        break
-      case 'authorised':
-        await executeOperation(context, row)
-        break
-      case 'started':
-        // Nobody in this process is calling it: a call ends inside the move that started it.
-        await say(context, row, {
-          kind: 'operation.uncertain',
-          data: {operation: row.operation, reason: 'The server stopped between the call and its receipt.'},
-        })
-        break
-      case 'uncertain':
-        await reconcileOperation(context, row)
-        break
-      default:
-        return true
-    }
+    const move = moveFor(row.status)
+    if (move === null) return true
+    await moves[move](context, row)
   }
+}
+
+type Move = 'authorise' | 'execute' | 'doubt' | 'reconcile'
+
+/** What the server does about an operation by itself, told by its status alone; null when it is not its turn. */
+export function moveFor(status: OperationStatus): Move | null {
+  switch (status) {
+    case 'proposed':
+      return 'authorise'
+    case 'authorised':
+      return 'execute'
+    case 'started':
+      return 'doubt'
+    case 'uncertain':
+      return 'reconcile'
+    default:
+      return null
+  }
+}
+
+const moves: Record<Move, (context: OperationContext, row: LedgerRow) => Promise<unknown>> = {
+  authorise: authoriseOperation,
+  execute: executeOperation,
+  // Nobody in this process is calling it: a call ends inside the move that started it.
+  doubt: (context, row) =>
+    say(context, row, {
+      kind: 'operation.uncertain',
+      data: {operation: row.operation, reason: 'The server stopped between the call and its receipt.'},
+    }),
+  reconcile: reconcileOperation,
 }

@@ -26,7 +26,7 @@ export async function screenEvents(
   for (const value of values) {
     try {
       const event = readEvent(value)
-      const fault = faultOf(event, principal, session, device)
+      const fault = screenFault(event, principal, session, device)
       if (fault) screened.push({verdict: rejected(event.id, fault)})
       else if (isReadable(event)) {
         device ??= event.device
@@ -48,7 +48,8 @@ function idOf(value: unknown): string {
   return typeof named === 'string' ? named.slice(0, 200) : ''
 }
 
-function faultOf(
+/** Pure: what is wrong with an event as the device sent it, whatever the session's state. */
+export function screenFault(
   event: LoggedEvent,
   principal: Principal,
   session: SessionId,

@@ -46,7 +46,7 @@ export function cast() {
 export type Cast = ReturnType<typeof cast>
 
 export function call(id: CallId, tool: string): Extract<ReplyPart, {type: 'call'}> {
-  return {type: 'call', call: id, providerCall: `p-${id}`, tool, input: {orderId: 'A17'}}
+  return {type: 'call', call: id, providerCall: `p-${id}`, tool, input: {orderId: 'A17', cents: 8900}}
 }
 
 export function manifest(answers: EventId[], events: EventId[] = answers) {

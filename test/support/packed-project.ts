@@ -53,10 +53,11 @@ async function buildInto(outDir: string): Promise<void> {
 }
 
 async function linkDependencies(folder: string): Promise<void> {
-  const {dependencies} = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+  const {dependencies, peerDependencies} = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>
+    peerDependencies: Record<string, string>
   }
-  for (const name of [...Object.keys(dependencies), '@types/node']) {
+  for (const name of [...Object.keys(dependencies), ...Object.keys(peerDependencies), '@types/node']) {
     const link = join(folder, 'node_modules', name)
     await mkdir(dirname(link), {recursive: true})
     await symlink(await realpath(join(root, 'node_modules', name)), link, 'dir')

@@ -21,19 +21,26 @@ export function testDevice(who: Who, session: SessionId = env.id('session'), epo
   const device = env.id('device')
   let deviceSeq = 0
 
-  const event = <K extends DeviceKind>(kind: K, data: DataOf<K>, extra: Extra = {}): Envelope => ({
-    id: env.id('event'),
-    session,
-    seq: null,
-    device,
-    deviceSeq: ++deviceSeq,
-    kind,
-    data: data as Envelope['data'],
-    actor: {type: 'person', subject: who.subject as never},
-    at: Date.now(),
-    v: 1,
-    ...extra,
-  })
+  const event = <K extends DeviceKind>(kind: K, data: DataOf<K>, extra: Extra = {}): Envelope => {
+    let own: number | null = null
+    return {
+      id: env.id('event'),
+      session,
+      seq: null,
+      device,
+      /** Counted when it is first sent, so that a story may be made in any order. */
+      get deviceSeq() {
+        own ??= ++deviceSeq
+        return own
+      },
+      kind,
+      data: data as Envelope['data'],
+      actor: {type: 'person', subject: who.subject as never},
+      at: Date.now(),
+      v: 1,
+      ...extra,
+    }
+  }
   const held = (run: RunId, extra: Extra = {}): Extra => ({
     run,
     attempt: 1,
@@ -60,13 +67,14 @@ export function testDevice(who: Who, session: SessionId = env.id('session'), epo
       const part = {type: 'call' as const, call: calls, providerCall: 'p1', tool, input}
       const manifest = {events: [], answers: options.answers ?? [], estimatedTokens: 1, promptHash: '0'.repeat(64)}
       const usage = {inputTokens: 1, outputTokens: 1}
+      const version = options.version ?? '1'
       const events = [
-        event('run.started', {pin}, held(run)),
+        event('run.started', {pin: {...pin, tools: [{name: tool, version, effect: 'external'}]}}, held(run)),
         event('step.prepared', {number: 1, manifest}, held(run, {step})),
         event('model.replied', {content: [part], finish: 'tool-calls', usage}, held(run, {step})),
         event(
           'operation.proposed',
-          {operation, call: calls, tool, version: options.version ?? '1', input, basis: options.basis ?? {}},
+          {operation, call: calls, tool, version, input, basis: options.basis ?? {}},
           held(run, {step}),
         ),
       ]

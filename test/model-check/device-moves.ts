@@ -1,0 +1,202 @@
+import type {NextStep} from '../../runtime/loop/next-step.ts'
+import {proposalDraft, runDraft} from '../../runtime/loop/run-draft.ts'
+import type {Actor, Draft, Event} from '../../runtime/protocol/event.ts'
+import type {CallId, EventId, OperationId, RunId, StepId} from '../../runtime/protocol/ids.ts'
+import {isActive, type ReplyPart} from '../../runtime/protocol/run.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {PushAnswer} from '../../runtime/protocol/wire.ts'
+import {openCallsOf} from './open-calls.ts'
+import {type Rules, stepOf} from './rules.ts'
+import {Violation} from './violation.ts'
+import {type Device, pinOf, type Scenario, session, type Who, type World, withDevice} from './world.ts'
+
+const person = {type: 'person', subject: 'maya'} as Actor
+const agent: Actor = {type: 'agent', name: 'desk'}
+const usage = {inputTokens: null, outputTokens: null}
+/** What the model may answer: text, one call, or two calls at once. */
+export type Reply = 'final' | 'external' | 'local' | 'pair'
+
+function nameOf(device: Device, ahead = 1): string {
+  return `${device.id}${device.deviceSeq + ahead}`
+}
+
+/** As the session log appends: all or nothing, decided on the state folded so far. */
+export function append(rules: Rules, device: Device, actor: Actor, drafts: readonly Draft[]): Device | null {
+  let {current, deviceSeq} = device
+  const events: Event[] = []
+  for (const draft of drafts) {
+    deviceSeq += 1
+    const event = rules.same({
+      id: `${device.id}${deviceSeq}` as EventId,
+      session,
+      seq: null,
+      device: device.id,
+      deviceSeq,
+      actor,
+      at: 0,
+      v: 1,
+      ...draft,
+    } as Event)
+    if (rules.decide(current, event).refusal) return null
+    if (event.kind === 'step.prepared') checkView(device, events)
+    current = rules.evolve(current, event)
+    events.push(event)
+  }
+  return abortEnded({...device, current, deviceSeq, pending: [...device.pending, ...events]})
+}
+
+/** LOG-7 as the device itself sees it: what the model is about to read has a result for every call. */
+function checkView(device: Device, before: readonly Event[]): void {
+  const [open] = openCallsOf(device.confirmed, [...device.pending, ...before])
+  if (open) throw new Violation('results', `${device.id} prepares a view while ${open} is open`)
+}
+
+/** A model call for a run that has ended is given up at once. [RUN-7] */
+function abortEnded(device: Device): Device {
+  const {busy, current} = device
+  if (busy?.step.do !== 'call-model') return device
+  return current.run?.id === busy.before.run?.id && isActive(current.run) ? device : {...device, busy: null}
+}
+
+export function say(rules: Rules, world: World, who: Who, draft: Draft): World | null {
+  const device = append(rules, world.devices[who], person, [draft])
+  return device && withDevice(world, who, device)
+}
+
+export function post(rules: Rules, world: World, who: Who): World | null {
+  return say(rules, world, who, {kind: 'message.posted', data: {text: 'm'}})
+}
+
+export function endRun(rules: Rules, world: World, who: Who, kind: 'run.cancelled' | 'run.retried'): World | null {
+  const run = world.devices[who].current.run?.id
+  return run ? say(rules, world, who, {kind, data: {}, run}) : null
+}
+
+export function canWork(step: NextStep): boolean {
+  return step.do !== 'idle' && step.do !== 'wait'
+}
+
+export function begin(rules: Rules, world: World, who: Who): World {
+  const device = world.devices[who]
+  return withDevice(world, who, {busy: {step: rules.same(stepOf(rules, device)), before: device.current}})
+}
+
+/**
+ * Appends the outcome of the step that the loop is busy with. What the log refuses although nothing has moved since the
+ * step was chosen means that loop and decider contradict each other.
+ */
+export function finish(rules: Rules, scenario: Scenario, world: World, who: Who, reply: Reply | 'fails'): World {
+  const device = world.devices[who]
+  const {busy} = device
+  if (!busy) return world
+  const drafts = reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, scenario, reply)
+  const next = append(rules, {...device, busy: remaining(busy)}, agent, drafts)
+  if (next) return withDevice(world, who, next)
+  if (device.current === busy.before) {
+    throw new Violation('loop', `${device.id} is told to ${busy.step.do}, and its own log refuses it`)
+  }
+  return withDevice(world, who, {busy: null})
+}
+
+function failure(state: SessionState): Draft {
+  return runDraft(state, 'run.failed', {code: 'model_failed', message: 'f', retryable: true})
+}
+
+type Busy = NonNullable<Device['busy']>
+
+/** Intents first, then one result a call: the loop stays busy between these appends. */
+function remaining({step, before}: Busy): Busy | null {
+  if (step.do !== 'run-tools') return null
+  if (step.calls.some(call => !call.called)) {
+    return {step: {...step, calls: step.calls.map(call => ({...call, called: true}))}, before}
+  }
+  return step.calls.length > 1 ? {step: {...step, calls: step.calls.slice(1)}, before} : null
+}
+
+function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, reply: Reply): Draft[] {
+  const name = nameOf(device)
+  switch (step.do) {
+    case 'start-run': {
+      const data = {pin: pinOf(scenario.maxSteps)}
+      return [{kind: 'run.started', data, run: `run-${name}` as RunId, attempt: 1, epoch: before.custody.epoch}]
+    }
+    case 'prepare-view': {
+      const manifest = {events: [], answers: step.answers, estimatedTokens: 0, promptHash: ''}
+      const draft = runDraft(before, 'step.prepared', {number: (before.run?.steps ?? 0) + 1, manifest})
+      return [{...draft, step: `step-${name}` as StepId}]
+    }
+    case 'call-model':
+      return [runDraft(before, 'model.replied', {content: contentOf(name, reply), finish: 'other', usage})]
+    case 'run-tools':
+      return toolDrafts(before, step.calls)
+    case 'propose-operations':
+      return step.calls.map((call, i) => proposalDraft(before, call, `opn-${nameOf(device, i + 1)}` as OperationId))
+    case 'record-results':
+      return step.results.map(({call, outcome, output}) =>
+        runDraft(before, 'tool.returned', {call: call.id, outcome, output}),
+      )
+    case 'stop':
+      return [runDraft(before, 'run.completed', {outcome: 'partial', bound: step.bound})]
+    case 'finish':
+      return [runDraft(before, 'run.completed', {outcome: 'finished'})]
+    default:
+      return []
+  }
+}
+
+function toolDrafts(before: SessionState, calls: Extract<NextStep, {do: 'run-tools'}>['calls']): Draft[] {
+  const intents = calls.filter(call => !call.called)
+  if (intents.length > 0) return intents.map(call => runDraft(before, 'tool.called', {call: call.id}))
+  return calls.slice(0, 1).map(call => runDraft(before, 'tool.returned', {call: call.id, outcome: 'ok', output: null}))
+}
+
+function contentOf(name: string, reply: Reply): ReplyPart[] {
+  if (reply === 'final') return [{type: 'text', text: 't'}]
+  const tool = reply === 'local' ? 'saveNote' : 'refundOrder'
+  const calls = reply === 'pair' ? ['', 'b'] : ['']
+  return calls.map(which => ({
+    type: 'call',
+    call: `call-${name}${which}` as CallId,
+    providerCall: '',
+    tool,
+    input: null,
+  }))
+}
+
+/** As the session log receives: what follows the head is folded into the confirmed state, then the pending tail again. */
+export function receive(rules: Rules, world: World, who: Who, events: readonly (Event & {seq: number})[]): World {
+  const device = world.devices[who]
+  const fresh = rules.followOn(events, device.confirmed.head).map(rules.same)
+  if (fresh.length === 0) return world
+  for (const event of fresh) {
+    if (world.server.log[event.seq - 1] !== event)
+      throw new Violation('lost', `${device.id} has ${event.id} as ${event.seq}`)
+  }
+  const arrived = new Set(fresh.map(event => event.id))
+  const confirmed = fresh.reduce(rules.evolve, device.confirmed)
+  if (confirmed.head !== device.confirmed.head + fresh.length) {
+    throw new Violation('lost', `${device.id} folds ${fresh.length} events and stands at ${confirmed.head}`)
+  }
+  return refolded(rules, world, who, {
+    confirmed,
+    pending: device.pending.filter(event => !arrived.has(event.id)),
+    rejected: device.rejected.filter(id => !arrived.has(id)),
+  })
+}
+
+export function reject(rules: Rules, world: World, who: Who, answer: PushAnswer): World {
+  const device = world.devices[who]
+  const refused = new Set(rules.rejections(answer.verdicts).map(({id}) => id))
+  const gone = device.pending.filter(event => refused.has(event.id))
+  const said = gone.find(event => event.kind === 'message.posted')
+  if (said) throw new Violation('lost', `the message ${said.id} is refused`)
+  return refolded(rules, world, who, {
+    pending: device.pending.filter(event => !refused.has(event.id)),
+    rejected: [...device.rejected, ...gone.map(event => event.id)],
+  })
+}
+
+function refolded(rules: Rules, world: World, who: Who, change: Partial<Device>): World {
+  const device = {...world.devices[who], ...change}
+  return withDevice(world, who, abortEnded({...device, current: rules.foldPending(device.confirmed, device.pending)}))
+}

@@ -1,0 +1,147 @@
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {CallId, DeviceId, OperationId, RunId, StepId} from '../../runtime/protocol/ids.ts'
+import {Violation} from './violation.ts'
+
+type OperationHistory = {
+  id: OperationId
+  authority: 'none' | 'given' | 'gone'
+  granted: boolean
+  corrected: boolean
+  started: boolean
+}
+
+/**
+ * What an observer of the confirmed log knows, kept apart from the code under test: it reads kinds and ids only, so that
+ * a fault in `decide` or `evolve` cannot hide itself.
+ */
+export type History = {
+  seq: number
+  active: readonly RunId[]
+  holder: DeviceId | null
+  epoch: number
+  lastOf: Readonly<Record<string, number>>
+  step: {id: StepId | undefined; replied: boolean} | null
+  open: readonly CallId[]
+  operations: readonly OperationHistory[]
+}
+
+export const noHistory: History = {
+  seq: 0,
+  active: [],
+  holder: null,
+  epoch: 0,
+  lastOf: {},
+  step: null,
+  open: [],
+  operations: [],
+}
+
+/** Adds one confirmed event, or says which promise it breaks. */
+export function observe(history: History, event: Event & {seq: number}): History {
+  const placed = place(history, event)
+  const fenced = fence(placed, event)
+  return observeOperation(observeRun(fenced, event), event)
+}
+
+function place(history: History, event: Event & {seq: number}): History {
+  if (event.seq !== history.seq + 1) throw new Violation('order', `seq ${event.seq} follows ${history.seq}`)
+  if (event.device === null) return {...history, seq: event.seq}
+  const last = history.lastOf[event.device] ?? 0
+  const deviceSeq = event.deviceSeq ?? 0
+  if (deviceSeq <= last) {
+    throw new Violation('order', `${event.id} of ${event.device} is confirmed after its later event ${last}`)
+  }
+  return {...history, seq: event.seq, lastOf: {...history.lastOf, [event.device]: deviceSeq}}
+}
+
+function fence(history: History, event: Event): History {
+  if (event.kind === 'session.opened') return {...history, holder: event.device, epoch: 1}
+  if (event.kind === 'custody.granted') {
+    const {holder, epoch} = event.data
+    if (epoch !== history.epoch + 1) throw new Violation('epoch', `epoch ${epoch} follows ${history.epoch}`)
+    return {...history, holder, epoch}
+  }
+  const foreign = event.epoch !== history.epoch || event.device !== history.holder
+  if (event.epoch !== undefined && foreign) {
+    throw new Violation('epoch', `${event.kind} under epoch ${event.epoch} while ${history.epoch} is current`)
+  }
+  return history
+}
+
+function observeRun(history: History, event: Event): History {
+  switch (event.kind) {
+    case 'run.started':
+    case 'run.retried':
+      return started(history, event.run)
+    case 'run.completed':
+    case 'run.failed':
+    case 'run.cancelled':
+      return {...history, active: history.active.filter(run => run !== event.run)}
+    case 'step.prepared':
+      if (history.open.length > 0) throw new Violation('results', `a view is prepared while ${history.open[0]} is open`)
+      return {...history, step: {id: event.step, replied: false}}
+    case 'model.replied': {
+      if (history.step?.id !== event.step || history.step?.replied) {
+        throw new Violation('results', `${event.id} answers a step that is not the one that waits`)
+      }
+      const calls = event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
+      const reused = calls.find(call => history.open.includes(call))
+      if (reused) throw new Violation('results', `${reused} is opened twice`)
+      return {...history, step: {id: event.step, replied: true}, open: [...history.open, ...calls]}
+    }
+    case 'tool.returned':
+      if (!history.open.includes(event.data.call)) throw new Violation('results', `${event.data.call} returns again`)
+      return {...history, open: history.open.filter(call => call !== event.data.call)}
+    default:
+      return history
+  }
+}
+
+function started(history: History, run: RunId | undefined): History {
+  if (!run || history.active.length > 0) throw new Violation('one run', `${run} starts beside ${history.active}`)
+  return {...history, active: [run]}
+}
+
+function observeOperation(history: History, event: Event): History {
+  if (event.kind === 'message.posted' || event.kind === 'run.cancelled') {
+    return {...history, operations: history.operations.map(one => (one.started ? one : {...one, corrected: true}))}
+  }
+  if (event.kind === 'operation.proposed') {
+    const {operation: id} = event.data
+    const fresh = {id, authority: 'none', granted: false, corrected: false, started: false} as const
+    return {...history, operations: [...history.operations, fresh]}
+  }
+  if (!('operation' in event.data)) return history
+  const id = event.data.operation
+  const operations = history.operations.map(one => (one.id === id ? moved(one, event) : one))
+  return {...history, operations}
+}
+
+function moved(operation: OperationHistory, event: Event): OperationHistory {
+  switch (event.kind) {
+    case 'operation.authorised':
+      return {...operation, authority: 'given'}
+    case 'approval.granted':
+      if (operation.granted) throw new Violation('approval', `${operation.id} is approved a second time`)
+      if (operation.authority === 'gone' || operation.corrected) {
+        throw new Violation('approval', `${operation.id} is approved after it was closed or corrected`)
+      }
+      return {...operation, authority: 'given', granted: true}
+    case 'approval.rejected':
+    case 'approval.expired':
+    case 'operation.refused':
+    case 'operation.voided':
+      return {...operation, authority: 'gone'}
+    case 'operation.started':
+      return startedOperation(operation)
+    default:
+      return operation
+  }
+}
+
+function startedOperation(operation: OperationHistory): OperationHistory {
+  if (operation.started) throw new Violation('started once', `${operation.id} starts a second time`)
+  if (operation.authority !== 'given') throw new Violation('authority', `${operation.id} starts without authority`)
+  if (operation.corrected) throw new Violation('authority', `${operation.id} starts after a newer instruction`)
+  return {...operation, started: true}
+}

@@ -1,0 +1,37 @@
+import {nextStep} from '../../runtime/loop/next-step.ts'
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {DeviceId} from '../../runtime/protocol/ids.ts'
+import {decide, evolve, type SessionState, type Verdict} from '../../runtime/protocol/session.ts'
+import {foldPending, followOn} from '../../runtime/storage/fold-log.ts'
+import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
+import {judgeClaim} from '../../sync-server/authority/custody.ts'
+import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
+import {moveFor} from '../../sync-server/authority/operations.ts'
+import {observe} from './history.ts'
+
+/**
+ * The product's own pure code, all of it that takes a decision; the model below only moves messages between these. A
+ * planted bug is this record with one of them replaced.
+ */
+export const realRules = {
+  decide: decide as (state: SessionState, event: Event) => Verdict,
+  evolve,
+  nextStep,
+  foldPending,
+  followOn,
+  acceptedInOrder,
+  rejections,
+  judgeEvent,
+  judgeClaim,
+  moveFor,
+  observe,
+  /** Events of equal content become one object. */
+  same: <T extends object>(value: T): T => value,
+}
+export type Rules = typeof realRules
+
+export const agents = [{name: 'desk', version: '1.0.0'}]
+
+export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}) {
+  return rules.nextStep(device.current, {device: device.id, agents})
+}

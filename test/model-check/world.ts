@@ -1,0 +1,109 @@
+import type {NextStep} from '../../runtime/loop/next-step.ts'
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {ApprovalId, DeviceId, EventId, OperationId, SessionId} from '../../runtime/protocol/ids.ts'
+import type {Pin} from '../../runtime/protocol/run.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {PushAnswer} from '../../runtime/protocol/wire.ts'
+import type {History} from './history.ts'
+
+/** Names follow from who writes and how much it has written, so equal situations are equal whatever led to them. */
+export const session = 'session' as SessionId
+export const deviceIds = ['A', 'B'] as unknown as readonly [DeviceId, DeviceId]
+export type Who = 0 | 1
+export const everyone: readonly Who[] = [0, 1]
+
+export type Device = {
+  id: DeviceId
+  confirmed: SessionState
+  pending: readonly Event[]
+  current: SessionState
+  rejected: readonly EventId[]
+  deviceSeq: number
+  /** What the loop is busy with: chosen from the state before, its outcome not appended yet. */
+  busy: {step: NextStep; before: SessionState} | null
+  /** An answer that has been taken half: accepted events are folded, refused ones not yet. */
+  answered: PushAnswer | null
+}
+
+/** On the wire; `live` while the sender still waits for it, else it is a straggler that nobody expects any more. */
+export type Packet =
+  | {type: 'push'; from: Who; batch: readonly Event[]; live: boolean}
+  | {type: 'answer'; to: Who; batch: readonly Event[]; answer: PushAnswer}
+  | {type: 'claim'; from: Who; sawEpoch: number}
+
+export type Server = {
+  state: SessionState
+  log: readonly (Event & {seq: number})[]
+  /** The operation whose outside call is under way in this process. */
+  calling: OperationId | null
+  /** Approvals whose time has passed. */
+  overdue: readonly ApprovalId[]
+  history: History
+}
+
+/** How often each thing may still happen; what bounds an exploration. */
+export type Left = {
+  messages: number
+  cancels: number
+  retries: number
+  externals: number
+  locals: number
+  /** Model calls that fail in a way that may pass. */
+  failures: number
+  claims: number
+  /** Requests that take time, and so can be lost, doubled, overtaken or answered to nobody. */
+  delays: number
+  /** Moments, other than model calls, at which something else may come between. */
+  interruptions: number
+  /** Pulls that bring one event only. */
+  shortPulls: number
+  crashes: number
+  serverCrashes: number
+  expiries: number
+}
+
+export type Policy = 'ask' | 'allow' | 'deny'
+export type Scenario = {name: string; left: Left; policies: readonly Policy[]; maxSteps: number}
+export type World = {devices: readonly [Device, Device]; server: Server; wire: readonly Packet[]; left: Left}
+
+export const nothing: Left = {
+  messages: 0,
+  cancels: 0,
+  retries: 0,
+  externals: 0,
+  locals: 0,
+  failures: 0,
+  claims: 0,
+  delays: 0,
+  interruptions: 0,
+  shortPulls: 0,
+  crashes: 0,
+  serverCrashes: 0,
+  expiries: 0,
+}
+
+export function pinOf(maxSteps: number): Pin {
+  return {
+    agent: 'desk',
+    version: '1.0.0',
+    tools: [
+      {name: 'saveNote', version: '1', effect: 'local'},
+      {name: 'refundOrder', version: '1', effect: 'external'},
+    ],
+    model: 'm',
+    budgets: {maxSteps, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
+  }
+}
+
+export function withDevice(world: World, who: Who, change: Partial<Device>): World {
+  const device = {...world.devices[who], ...change}
+  return {...world, devices: who === 0 ? [device, world.devices[1]] : [world.devices[0], device]}
+}
+
+export function spend(world: World, what: keyof Left): World {
+  return {...world, left: {...world.left, [what]: world.left[what] - 1}}
+}
+
+export function without(wire: readonly Packet[], packet: Packet): Packet[] {
+  return wire.filter(other => other !== packet)
+}
