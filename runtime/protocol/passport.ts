@@ -34,7 +34,8 @@ export function passportOf(
 ): Passport | null {
   const {run, session, custody} = state
   if (!run || !session) return null
-  return {
+  // A copy: whoever is shown a record must not be able to change what it was read from.
+  return structuredClone({
     session,
     run: run.id,
     attempt: run.attempt,
@@ -52,7 +53,7 @@ export function passportOf(
       .map(({id, tool, status, approval}) => ({id, tool, status, approval})),
     ...local,
     may: legality(state),
-  }
+  })
 }
 
 function legality(state: SessionState): Passport['may'] {

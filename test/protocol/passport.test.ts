@@ -68,4 +68,14 @@ describe('passport', () => {
   test('[ID-5] a session without a run has no passport', () => {
     expect(passportOf(fold([scribe().event('session.opened')]))).toBeNull()
   })
+
+  test('[ID-5] [RUN-8] whoever writes into a passport changes no record', () => {
+    const {state} = stateAfter(['operation.proposed', 'approval.requested'])
+    const before = JSON.stringify(state)
+    const passport = passportOf(state)
+    Object.assign(passport?.pin.budgets ?? {}, {maxSteps: 1000})
+    Object.assign(passport?.custody ?? {}, {epoch: 9})
+    Object.assign(passport?.operations[0]?.approval ?? {}, {role: 'anybody'})
+    expect(JSON.stringify(state)).toBe(before)
+  })
 })
