@@ -1,4 +1,4 @@
-import type {LoggedEvent} from '../../runtime/protocol/event.ts'
+import type {Event, LoggedEvent} from '../../runtime/protocol/event.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {History} from './history.ts'
 import type {Rules} from './rules.ts'
@@ -49,5 +49,13 @@ export function remembering(rules: Rules, {share, number}: Pool): Rules {
     after.set(event, next)
     return next
   }
-  return {...rules, evolve, foldPending, observe, same: share}
+  const placed = new WeakMap<Event, Map<number, Event & {seq: number}>>()
+  const numbered: Rules['numbered'] = (event, seq) => {
+    const places = placed.get(event) ?? new Map<number, Event & {seq: number}>()
+    placed.set(event, places)
+    const known = places.get(seq) ?? share(rules.numbered(event, seq))
+    places.set(seq, known)
+    return known
+  }
+  return {...rules, evolve, foldPending, observe, numbered, same: share}
 }

@@ -25,6 +25,7 @@ export const realRules = {
   judgeClaim,
   moveFor,
   observe,
+  numbered: (event: Event, seq: number): Event & {seq: number} => ({...event, seq}),
   /** Events of equal content become one object. */
   same: <T extends object>(value: T): T => value,
 }

@@ -23,7 +23,7 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     name: 'a push that is lost, doubled or late meets a correction',
     left: {...nothing, messages: 1, externals: 1, delays: 1},
     policies: ['allow'],
-    maxSteps: 2,
+    maxSteps: 1,
     deeper: {crashes: 1, delays: 2},
   },
   {
@@ -44,14 +44,14 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     name: 'a retry elsewhere while a push is late',
     left: {...nothing, messages: 1, failures: 1, retries: 1, delays: 1},
     policies: ['allow'],
-    maxSteps: 3,
+    maxSteps: 2,
     deeper: {retries: 2, externals: 1},
   },
   {
     name: 'two operations at once are decided in any order',
     left: {...nothing, externals: 2, expiries: 1},
     policies: ['ask'],
-    maxSteps: 2,
+    maxSteps: 1,
     deeper: {cancels: 1},
   },
 ]

@@ -21,7 +21,7 @@ export function approvalOf(operation: OperationId): ApprovalId {
 
 /** Admission as the server performs it: screen, judge, number, write the consequences, answer for each event. */
 export function admit(rules: Rules, server: Server, batch: readonly Event[]): {server: Server; answer: PushAnswer} {
-  const known = knownOf(server)
+  const known = knownOf(server, batch)
   const verdicts: EventVerdict[] = []
   let now = server
   for (const event of batch) {
@@ -39,17 +39,21 @@ export function admit(rules: Rules, server: Server, batch: readonly Event[]): {s
   return {server: now, answer: {verdicts, head: now.state.head}}
 }
 
-function knownOf({log}: Server): Known {
+/** As the store answers it: only of the identities that these events would take. */
+function knownOf({log}: Server, batch: readonly Event[]): Known {
+  const ids = new Set(batch.map(event => event.id))
+  const stored = log.filter(event => ids.has(event.id))
+  const named = log.filter(event => event.kind === 'run.started' || event.kind === 'operation.proposed')
   return {
-    events: new Map(log.map(event => [event.id, {session, seq: event.seq, hash: event.id}])),
-    deviceSeqs: new Map(log.map(event => [deviceSeqKey(event.device, event.deviceSeq), event.id])),
-    runs: new Set(log.flatMap(event => (event.kind === 'run.started' && event.run ? event.run : []))),
-    operations: new Set(log.flatMap(event => (event.kind === 'operation.proposed' ? event.data.operation : []))),
+    events: new Map(stored.map(event => [event.id, {session, seq: event.seq, hash: event.id}])),
+    deviceSeqs: new Map(stored.map(event => [deviceSeqKey(event.device, event.deviceSeq), event.id])),
+    runs: new Set(named.flatMap(event => (event.kind === 'run.started' && event.run ? event.run : []))),
+    operations: new Set(named.flatMap(event => (event.kind === 'operation.proposed' ? event.data.operation : []))),
   }
 }
 
 function accept(rules: Rules, server: Server, event: Event): Server {
-  const numbered = rules.same({...event, seq: server.state.head + 1})
+  const numbered = rules.numbered(event, server.state.head + 1)
   const history = rules.observe(server.history, numbered)
   return {...server, state: rules.evolve(server.state, numbered), log: [...server.log, numbered], history}
 }
