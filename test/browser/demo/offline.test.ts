@@ -8,6 +8,7 @@ import {
   transcript,
   untilBarSays,
   untilRefund,
+  untilReply,
   untilSynced,
 } from './support/desk-page.ts'
 import {expectSound, messagesIn} from './support/tables.ts'
@@ -33,10 +34,10 @@ describe('offline by the switch on the page', () => {
     await untilBarSays(desk, 'Done')
     await switchConnection(desk, false)
     await say(desk, asked.known)
-    await desk.getByText('from this device’s copy').or(desk.getByText("from this device's copy")).first().waitFor()
+    await untilReply(desk, "from this device's copy")
     await untilBarSays(desk, 'Done')
     await say(desk, asked.unknown)
-    await desk.getByText('I cannot see order D07 now').waitFor()
+    await untilReply(desk, 'I cannot see order D07 now')
     await untilBarSays(desk, 'Done')
   })
 
@@ -76,10 +77,12 @@ describe('offline because the server is gone', () => {
     await desk.close()
     desk = await site.openTab('/')
     await untilBarSays(desk, 'Server out of reach')
+    await untilBarSays(desk, 'Done')
     expect(await transcript(desk)).toEqual(before)
     await newConversation(desk, 'Where is order B23?')
-    await desk.getByText('I cannot see order B23 now').waitFor()
+    await untilReply(desk, 'I cannot see order B23 now')
     await say(desk, 'Where is order A17?')
+    await untilReply(desk, "from this device's copy")
     await untilBarSays(desk, 'Done')
   })
 

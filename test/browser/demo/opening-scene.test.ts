@@ -7,6 +7,7 @@ import {
   transcript,
   untilBarSays,
   untilRefund,
+  untilReply,
   untilRole,
   untilSynced,
 } from './support/desk-page.ts'
@@ -42,7 +43,7 @@ test('[RUN-4] a late yes to a refund that a newer instruction has withdrawn is r
 
   for (const page of [second, desk]) {
     await untilBarSays(page, 'Done')
-    await page.locator('.prose').getByText('so no money moved').waitFor()
+    await untilReply(page, 'so no money moved')
   }
   const shown = await transcript(second)
   expect(await transcript(desk)).toEqual(shown)

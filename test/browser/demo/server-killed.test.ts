@@ -45,12 +45,16 @@ test.for<[string, Stage]>([
   ['with a push committed and its answer not sent', 'answer'],
 ])('[SYNC-4] the server is killed %s: nothing is lost and nothing is doubled', async ([, stage]) => {
   const refund = next()
-  const held = site.proxy.hold(isPush, stage)
+  // Held through it all: what the agent does while the server is gone is another matter, and depends on the moment.
+  const thinking = site.model.hold(({cents}) => cents === refund.cents, 'start')
+  const pushing = site.proxy.hold(isPush, stage)
   await newConversation(desk, refund.text)
-  await held.reached(1)
+  await Promise.all([pushing.reached(1), thinking.reached(1)])
   await site.endServer('SIGKILL')
-  held.open()
+  pushing.open()
   await site.startServer()
+  await thinking.reached(2)
+  thinking.open()
   await approve(inbox, refund.orderId)
   await expectPaid(refund)
 })

@@ -26,6 +26,11 @@ export async function untilStreaming(page: Page, text: string): Promise<void> {
   await page.locator('.entry-streaming').filter({hasText: text}).waitFor()
 }
 
+/** Waits until the agent has said this, to the end. */
+export async function untilReply(page: Page, text: string): Promise<void> {
+  await page.locator('.entry-reply:not(.entry-streaming) .prose').filter({hasText: text}).last().waitFor()
+}
+
 export async function killWorker(page: Page): Promise<void> {
   await openDevicePanel(page)
   await page.getByRole('button', {name: 'Kill the worker'}).click()
