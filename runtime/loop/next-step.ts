@@ -3,11 +3,12 @@ import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
 import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
+import type {PinnedTool} from '../protocol/tool.ts'
 
 export type CallResult = {call: CallState; outcome: (typeof toolOutcomes)[number]; output: Json}
 
 /** An agent that this build can run. */
-export type AgentBuild = {name: string; version: string}
+export type AgentBuild = {name: string; version: string; tools: readonly PinnedTool[]}
 
 /** Exactly one thing to do next; performing it appends events, which leads to the next. */
 export type NextStep =
@@ -57,8 +58,26 @@ function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): strin
   const build = agents.find(agent => agent.name === state.agent)
   if (!build) return `This build has no agent named "${state.agent}".`
   const pin = isActive(state.run) ? state.run?.pin : null
-  if (!pin || pin.version === build.version) return null
-  return `The run is pinned to version ${pin.version} of "${pin.agent}"; this build has ${build.version}.`
+  if (!pin) return null
+  if (pin.version !== build.version)
+    return `The run is pinned to version ${pin.version} of "${pin.agent}"; this build has ${build.version}.`
+  return swappedTool(pin.tools, build.tools)
+}
+
+/** Tools that changed under the same version of their agent would change what the calls under way mean. [PIN-2] */
+function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[]): string | null {
+  const told = ({version, effect}: PinnedTool) => `version ${version} (${effect})`
+  for (const tool of pinned) {
+    const own = here.find(({name}) => name === tool.name)
+    if (!own) return `The run is pinned to a tool "${tool.name}"; this build has none of that name.`
+    if (told(own) !== told(tool))
+      return `The run is pinned to ${told(tool)} of the tool "${tool.name}"; this build has ${told(own)}.`
+  }
+  const added = here.find(({name}) => !pinned.some(tool => tool.name === name))
+  if (added) return `The run started without the tool "${added.name}" that this build has.`
+  // A prompt names the tools in their order, and must be built again byte for byte. [VIEW-2]
+  const sameOrder = pinned.every(({name}, i) => here[i]?.name === name)
+  return sameOrder ? null : 'The run is pinned to the same tools in another order.'
 }
 
 function callsStep(state: SessionState, run: RunState): NextStep | null {

@@ -23,7 +23,7 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, removed],
   // Headers and settings as text; the name stays, so that the reader knows what was there.
   [
-    /\b((?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)(?:(?:bearer|basic|token)\s{1,4}|(?=[^\s"',;&}]{0,80}\d))[^\s"',;&}]+/gi,
+    /\b((?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)(?:(?:bearer|basic|token)\s{1,4}|(?=[\w.~+/=-]{0,80}\d))[\w.~+/=[\]-]+/gi,
     `$1${removed}`,
   ],
   [/\b(bearer|basic)\s{1,4}(?=[\w.~+/=-]{0,80}\d)[\w.~+/=-]{16,}/gi, `$1 ${removed}`],

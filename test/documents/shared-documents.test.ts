@@ -3,9 +3,9 @@ import {afterAll, beforeAll, expect, test} from 'vitest'
 import {applyUpdate, editText, readText} from '../../runtime/documents/shared-text.ts'
 import {openRuntime} from '../../runtime/node.ts'
 import type {Session} from '../../runtime/page/page-runtime.ts'
-import type {SharedDocument} from '../../runtime/page/shared-document.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {scriptedModel} from '../../runtime/testing.ts'
+import {reads} from '../support/crashable-device.ts'
 import {desk, deskTools, openTestServer, type TestServer} from '../support/desk.ts'
 
 let shop: TestServer
@@ -17,16 +17,6 @@ afterAll(() => shop.close())
 async function openDevice() {
   const sync = {link: await shop.link('maya'), token: await shop.token('maya')}
   return await openRuntime({agent: desk, model: scriptedModel([]), tools: deskTools, dataDir: 'memory://', sync})
-}
-
-function reads(document: SharedDocument, expected: string): Promise<void> {
-  return new Promise(resolve => {
-    const stop = document.subscribe(text => {
-      if (text !== expected) return
-      resolve()
-      queueMicrotask(() => stop())
-    })
-  })
 }
 
 const confirmed = (session: Session) =>

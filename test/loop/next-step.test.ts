@@ -1,10 +1,11 @@
 import {describe, expect, test} from 'vitest'
-import {type NextStep, nextStep} from '../../runtime/loop/next-step.ts'
+import {type AgentBuild, type NextStep, nextStep} from '../../runtime/loop/next-step.ts'
 import type {Event, Kind, LoggedEvent} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/session.ts'
-import {call, fold, manifest, type Scribe, scribe} from '../support/events.ts'
+import type {PinnedTool} from '../../runtime/protocol/tool.ts'
+import {call, fold, manifest, pin, type Scribe, scribe} from '../support/events.ts'
 
-const agents = [{name: 'desk', version: '1.0.0'}]
+const agents = [{name: 'desk', version: '1.0.0', tools: pin.tools}]
 
 /** Written like a log: kinds, and a few shorthands for what comes often. */
 type Line =
@@ -150,25 +151,39 @@ describe('next step', () => {
     expect(nextStep(state, {device: desk.names.device, agents})).toEqual({do: 'stop', bound: '3 steps'})
   })
 
-  const builds: [string, {name: string; version: string}[], Line[], Partial<NextStep>][] = [
-    ['has no such agent', [{name: 'other', version: '1.0.0'}], prepared, {do: 'wait', for: 'version'}],
+  const [lookup, note, refund] = pin.tools as [PinnedTool, PinnedTool, PinnedTool]
+  const desk = (version: string, tools: PinnedTool[] = pin.tools): AgentBuild[] => [{name: 'desk', version, tools}]
+  const waits = {do: 'wait', for: 'version'} as const
+  const builds: [string, AgentBuild[], Line[], Partial<NextStep>][] = [
+    ['has no such agent', [{name: 'other', version: '1.0.0', tools: []}], prepared, waits],
+    ['has another version than the run pinned', desk('2.0.0'), prepared, waits],
+    ['has the version, but lost a tool', desk('1.0.0', [lookup, note]), prepared, waits],
+    ['has the version, and a new tool', desk('1.0.0', [...pin.tools, {...lookup, name: 'more'}]), prepared, waits],
     [
-      'has another version than the run pinned',
-      [{name: 'desk', version: '2.0.0'}],
+      'has the version, and another version of a tool',
+      desk('1.0.0', [lookup, note, {...refund, version: '2'}]),
       prepared,
-      {do: 'wait', for: 'version'},
+      waits,
     ],
     [
+      'has the version, and another effect of a tool',
+      desk('1.0.0', [lookup, note, {...refund, effect: 'local'}]),
+      prepared,
+      waits,
+    ],
+    ['has the same tools in another order', desk('1.0.0', [refund, lookup, note]), prepared, waits],
+    ['has what the run pinned', desk('1.0.0'), prepared, {do: 'call-model'}],
+    [
       'has another version, and no run is active',
-      [{name: 'desk', version: '2.0.0'}],
+      desk('2.0.0', []),
       ['session.opened', 'message.posted'],
       {do: 'start-run'},
     ],
   ]
   test.each(builds)('[PIN-3] a build that %s', (_, build, lines, step) => {
-    const desk = scribe()
-    const state = fold(lines.map(line => eventOf(desk, line)))
-    expect(nextStep(state, {device: desk.names.device, agents: build})).toMatchObject(step)
+    const written = scribe()
+    const state = fold(lines.map(line => eventOf(written, line)))
+    expect(nextStep(state, {device: written.names.device, agents: build})).toMatchObject(step)
   })
 
   test('[LOG-4] an unreadable event stops the run visibly', () => {

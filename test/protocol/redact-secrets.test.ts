@@ -69,6 +69,7 @@ const innocent: [string, string][] = [
   ['a parser that stumbled', 'Unexpected token: } at 12'],
   ['a budget of tokens', 'maxTokens: 16000, inputTokens=120'],
   ['a secret that is talked about', 'The secret: be kind. No password is needed; authorization was refused.'],
+  ['a header that is only asked for', 'The request needs a header "authorization: Bearer …".'],
   ['a state of affairs', 'authorization: pending, cookie: chocolate'],
   ['what a schema expects', 'input.password: expected a text of at most 40 characters; secret: required'],
   ['an address with a port', 'http://127.0.0.1:8787/v1/live and mailto:maya@shop.test'],

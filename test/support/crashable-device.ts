@@ -1,8 +1,9 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
-import type {AgentHost, ModelSource} from '../../runtime/loop/define.ts'
+import type {Agent, AgentHost, ModelSource} from '../../runtime/loop/define.ts'
 import {createSessions, type Session} from '../../runtime/page/page-runtime.ts'
+import type {SharedDocument} from '../../runtime/page/shared-document.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import type {DeviceStore, UnitOfWork} from '../../runtime/storage/device-store.ts'
@@ -113,6 +114,10 @@ export function crashableLink(killer: Killer, faults: LinkFaults = {}): LinkFaul
   }
 }
 
+export function deskHost(model: ModelSource, more: {agent?: Agent; tools?: object} = {}): AgentHost {
+  return {agent: desk, model, tools: deskTools, ...more} as unknown as AgentHost
+}
+
 export type Device = {
   session(id: string): Promise<Session>
   service: Awaited<ReturnType<typeof openDeviceRuntime>>['service']
@@ -126,6 +131,8 @@ export async function openDevice(parts: {
   shop: TestServer
   subject: string
   model: ModelSource
+  /** What this build can run; the desk unless told. */
+  hosts?: readonly AgentHost[]
   killer?: Killer
   faults?: LinkFaults
   link?: CuttableLink
@@ -142,7 +149,7 @@ export async function openDevice(parts: {
   const link = parts.link ?? (await shop.link(subject, {faults: crashableLink(killer, parts.faults)}))
   const runtime = await openDeviceRuntime({
     store: crashableStore(own, killer),
-    hosts: [{agent: desk, model, tools: deskTools} as unknown as AgentHost],
+    hosts: parts.hosts ?? [deskHost(model)],
     environment: systemEnvironment,
     link,
     subject: () => subject,
@@ -170,6 +177,17 @@ export function until(session: Session, wanted: (view: SessionView) => boolean):
     const stop = session.subscribe(view => {
       if (!wanted(view)) return
       resolve(view)
+      queueMicrotask(() => stop())
+    })
+  })
+}
+
+/** Resolves when the document reads so. */
+export function reads(document: SharedDocument, expected: string): Promise<void> {
+  return new Promise(resolve => {
+    const stop = document.subscribe(text => {
+      if (text !== expected) return
+      resolve()
       queueMicrotask(() => stop())
     })
   })

@@ -12,7 +12,9 @@ import {
   jwtAuth,
   openPgStore,
   pgliteSql,
+  type Store,
   type SyncServer,
+  type SyncServerOptions,
 } from '../../sync-server/index.ts'
 
 /** A small refund desk for tests: real server, real store, a payment table that counts. */
@@ -43,7 +45,7 @@ export const desk = defineAgent({
 export type Payment = {operation: string; orderId: string; cents: number}
 
 export type TestServer = {
-  server: SyncServer
+  readonly server: SyncServer
   db: PGlite
   payments: Payment[]
   orders: Map<string, {cents: number; version: number}>
@@ -51,6 +53,8 @@ export type TestServer = {
   link(subject: string, options?: {roles?: string[]; faults?: LinkFaults}): Promise<CuttableLink>
   /** As `link`, with tokens from elsewhere. */
   linkWith(token: () => Promise<string>, options?: Partial<HttpLinkOptions> & {faults?: LinkFaults}): CuttableLink
+  /** The server's process ends and another starts on the same database. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
@@ -67,8 +71,11 @@ export type LinkFaults = {
 const secret = 'a secret that only these tests know, long enough'
 const jwt = {secret, issuer: 'holdfast-test', audience: 'holdfast-test'}
 
+/** What a test wants otherwise; `store` wraps that of the first process only. */
+export type TestServerOptions = Partial<Omit<SyncServerOptions, 'store'>> & {store?: (store: Store) => Store}
+
 /** Refunds over 5,000 cents need an approver; a refund pays into `payments`, keyed by operation. */
-export async function openTestServer(): Promise<TestServer> {
+export async function openTestServer({store: wrap, ...options}: TestServerOptions = {}): Promise<TestServer> {
   const database = await openNodeDatabase({dataDir: 'memory://'})
   const payments: Payment[] = []
   const orders = new Map([
@@ -81,8 +88,9 @@ export async function openTestServer(): Promise<TestServer> {
       return order ? {value: {cents: order.cents}, version: String(order.version)} : null
     },
   }
-  const server = createSyncServer({
-    store: await openPgStore(pgliteSql(database.db)),
+  const store = await openPgStore(pgliteSql(database.db))
+  const parts: SyncServerOptions = {
+    store,
     authenticate: jwtAuth(jwt),
     facts,
     operations: {
@@ -103,14 +111,23 @@ export async function openTestServer(): Promise<TestServer> {
         },
       }),
     },
-  })
+    ...options,
+  }
+  let server = createSyncServer({...parts, store: wrap ? wrap(store) : store})
   await server.start()
   const token: TestServer['token'] = (subject, roles = [], tenant = 'shop') =>
     issueToken({...jwt, tenant, subject, roles})
   const linkWith: TestServer['linkWith'] = (bearer, {faults = {}, ...options} = {}) =>
-    httpLink({url: 'http://desk.test', token: bearer, fetch: inProcess(server, faults), ...options})
+    httpLink({url: 'http://desk.test', token: bearer, fetch: inProcess(() => server, faults), ...options})
   return {
-    server,
+    get server() {
+      return server
+    },
+    restart: async () => {
+      await server.close()
+      server = createSyncServer(parts)
+      await server.start()
+    },
     linkWith,
     db: database.db,
     payments,
@@ -128,14 +145,14 @@ export async function openTestServer(): Promise<TestServer> {
 }
 
 /** fetch that reaches the server in this process, through the faults of a test. */
-function inProcess(server: SyncServer, faults: LinkFaults): typeof fetch {
+function inProcess(server: () => SyncServer, faults: LinkFaults): typeof fetch {
   return async (input, init) => {
     const request = new Request(input instanceof URL ? input.href : (input as string), init)
     const path = new URL(request.url).pathname
     await faults.before?.(request.method, path)
     request.signal.throwIfAborted()
-    if (faults.twice?.(request.method, path)) await server.fetch(request.clone())
-    const response = await server.fetch(request)
+    if (faults.twice?.(request.method, path)) await server().fetch(request.clone())
+    const response = await server().fetch(request)
     await faults.after?.(request.method, path, response)
     return faults.answer?.(request.method, path, response) ?? response
   }
