@@ -8,6 +8,7 @@ import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
 import {moveFor} from '../../sync-server/authority/operations.ts'
 import {observe} from './history.ts'
+import {tools} from './world.ts'
 
 /**
  * The product's own pure code, all of it that takes a decision; the model below only moves messages between these. A
@@ -31,7 +32,7 @@ export const realRules = {
 }
 export type Rules = typeof realRules
 
-export const agents = [{name: 'desk', version: '1.0.0'}]
+export const agents = [{name: 'desk', version: '1.0.0', tools}]
 
 export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}) {
   return rules.nextStep(device.current, {device: device.id, agents})

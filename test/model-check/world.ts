@@ -82,14 +82,16 @@ export const nothing: Left = {
   expiries: 0,
 }
 
+export const tools: Pin['tools'] = [
+  {name: 'saveNote', version: '1', effect: 'local'},
+  {name: 'refundOrder', version: '1', effect: 'external'},
+]
+
 export function pinOf(maxSteps: number): Pin {
   return {
     agent: 'desk',
     version: '1.0.0',
-    tools: [
-      {name: 'saveNote', version: '1', effect: 'local'},
-      {name: 'refundOrder', version: '1', effect: 'external'},
-    ],
+    tools,
     model: 'm',
     budgets: {maxSteps, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
   }
