@@ -1,6 +1,7 @@
 import type {DataOf, Event, Kind} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import {evolve, type SessionState} from '../../runtime/protocol/session.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import type {SealedEvent} from '../../sync-server/storage/store.ts'
 

@@ -8,9 +8,10 @@ import {
   type Kind,
   readEvent,
 } from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
 import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
-import {evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
 
 export const pin: Pin = {
   agent: 'desk',
