@@ -39,6 +39,7 @@ export const callIdSchema = prefixed('cal', 'call')
 export const operationIdSchema = prefixed('opn', 'operation')
 export const approvalIdSchema = prefixed('apr', 'approval')
 export const eventIdSchema = prefixed('evt', 'event')
+export const erasureIdSchema = prefixed('ers', 'erasure')
 
 export type TenantId = z.infer<typeof tenantIdSchema>
 export type SubjectId = z.infer<typeof subjectIdSchema>
@@ -50,6 +51,7 @@ export type CallId = z.infer<typeof callIdSchema>
 export type OperationId = z.infer<typeof operationIdSchema>
 export type ApprovalId = z.infer<typeof approvalIdSchema>
 export type EventId = z.infer<typeof eventIdSchema>
+export type ErasureId = z.infer<typeof erasureIdSchema>
 
 /** The generated ids, by the name that `environment.id(name)` takes. */
 export type GeneratedIds = {
@@ -61,6 +63,7 @@ export type GeneratedIds = {
   operation: OperationId
   approval: ApprovalId
   event: EventId
+  erasure: ErasureId
 }
 
 const idPrefixes: Record<keyof GeneratedIds, string> = {
@@ -72,6 +75,7 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   operation: 'opn',
   approval: 'apr',
   event: 'evt',
+  erasure: 'ers',
 }
 
 /** Joins a prefix and a fresh UUIDv7; the randomness comes from outside so that this folder stays pure. */
