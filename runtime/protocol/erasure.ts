@@ -58,3 +58,14 @@ export const purgedSchema = z.strictObject({
   device: deviceIdSchema,
   erasures: z.array(erasureIdSchema).min(1).max(1000),
 })
+
+/** What a person reads in the place of an erased session; what nobody else had is said, never dropped in silence. */
+export function erasedSentence({why, unsent}: {why: PurgeOrder['why']; unsent: number}): string {
+  const reason =
+    why === 'requested'
+      ? 'This conversation was erased on request.'
+      : 'This conversation was erased: its time was over.'
+  if (unsent === 0) return reason
+  const messages = unsent === 1 ? 'One message that had' : `${unsent} messages that had`
+  return `${reason} ${messages} not reached the server went with it.`
+}

@@ -163,11 +163,7 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
   }
 }
 
-async function earlierErasure(
-  tx: SqlQuery,
-  tenant: TenantId,
-  {session, of}: SessionTarget,
-): Promise<Target | null> {
+async function earlierErasure(tx: SqlQuery, tenant: TenantId, {session, of}: SessionTarget): Promise<Target | null> {
   const [row] = await tx.query<{erasure: string; subject: string}>(
     'SELECT erasure, subject FROM hf_tombstones WHERE tenant = $1 AND session = $2',
     [tenant, session],

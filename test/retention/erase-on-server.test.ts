@@ -3,11 +3,11 @@ import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {ErrorBody} from '../../runtime/protocol/errors.ts'
 import type {SessionList} from '../../runtime/protocol/wire.ts'
 import {type DataLayer, type ErasureScope, serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
+import {rowsByTable, tablesWith} from '../support/scan-database.ts'
 import {call, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {decide, deskServers, inbox} from '../sync-server/support/desk-server.ts'
 import {type TestDevice, testDevice} from '../sync-server/support/device.ts'
-import {rowsByTable, tablesWith} from '../support/scan-database.ts'
 
 const database = testDatabase()
 const servers = deskServers(database)
@@ -187,7 +187,11 @@ describe('branches', () => {
   async function branched(who: Who) {
     const parent = await fullSession(who)
     const branch = testDevice(who)
-    const forked = branch.event('session.forked', {agent: 'desk', policy: 'steer', from: {session: parent.session, seq: 2}})
+    const forked = branch.event('session.forked', {
+      agent: 'desk',
+      policy: 'steer',
+      from: {session: parent.session, seq: 2},
+    })
     await branch.push(server, [forked, branch.post(`own words of ${who.subject}`)])
     const twig = testDevice(who)
     const from = {session: branch.session, seq: 2}
@@ -231,7 +235,15 @@ describe('erasing a subject', () => {
         ? [table]
         : [],
     )
-    const kept = ['hf_approvals', 'hf_audit', 'hf_devices', 'hf_erasures', 'hf_operations', 'hf_purges', 'hf_tombstones']
+    const kept = [
+      'hf_approvals',
+      'hf_audit',
+      'hf_devices',
+      'hf_erasures',
+      'hf_operations',
+      'hf_purges',
+      'hf_tombstones',
+    ]
     expect(kept).toEqual(expect.arrayContaining(left))
     expect((await list(other)).sessions).toHaveLength(1)
     expect((await list(devices[0] as TestDevice)).sessions).toEqual([])
