@@ -66,4 +66,26 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
         PRIMARY KEY (tenant, subject, item, embedder))`,
     ],
   },
+  {
+    name: 'erasure-1',
+    statements: [
+      `CREATE TABLE hf_erasures (
+        tenant TEXT NOT NULL, id TEXT NOT NULL, subject TEXT NOT NULL, session TEXT, sessions TEXT NOT NULL,
+        requested_by TEXT, derived BIGINT NOT NULL, layers TEXT NOT NULL, requested_at BIGINT NOT NULL,
+        erased_at BIGINT, files_at BIGINT, completed_at BIGINT, PRIMARY KEY (tenant, id))`,
+      'CREATE INDEX hf_erasures_by_subject ON hf_erasures (tenant, subject, requested_at)',
+      `CREATE INDEX hf_erasures_unfinished ON hf_erasures (requested_at)
+        WHERE erased_at IS NULL OR files_at IS NULL`,
+      `CREATE TABLE hf_tombstones (
+        tenant TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, erasure TEXT NOT NULL, at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, session))`,
+      'CREATE INDEX hf_tombstones_by_erasure ON hf_tombstones (tenant, erasure)',
+      `CREATE TABLE hf_devices (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, first_seen BIGINT NOT NULL,
+        last_seen BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      `CREATE TABLE hf_purges (
+        tenant TEXT NOT NULL, erasure TEXT NOT NULL, device TEXT NOT NULL, subject TEXT NOT NULL, purged_at BIGINT,
+        PRIMARY KEY (tenant, erasure, device))`,
+    ],
+  },
 ]
