@@ -5,6 +5,8 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
+import type {Models} from './model-config.ts'
+import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {custodyRoutes} from './routes/custody.ts'
@@ -13,7 +15,7 @@ import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
-import {type Models, modelRoutes} from './routes/models.ts'
+import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 
@@ -22,6 +24,7 @@ export type AppParts = {
   driver: OperationDriver
   authenticate: Authenticate
   models: Models
+  gateway: ModelGateway
   cors: {origins: string[]} | null
   bodyBytes: number
   heartbeatMs: number
@@ -42,7 +45,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   passportRoutes(app, context.store)
-  modelRoutes(app, parts.models)
+  modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   app.onError((error, c) => {

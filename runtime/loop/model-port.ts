@@ -3,6 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
@@ -17,6 +18,8 @@ export type ModelCall = {
   tools: readonly ToolContract[]
   signal: AbortSignal
   environment: Environment
+  /** Under which a gateway makes this call once; a provider asked directly reads past it. */
+  name: ModelCallName
   /** Told the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
@@ -33,7 +36,12 @@ export async function callModel(call: ModelCall): Promise<Reply> {
     const {prompt, tools} = call.view
     const {stream} = await beforeAbort(
       call.signal,
-      call.model.doStream({prompt, tools: tools.length > 0 ? tools : undefined, abortSignal: call.signal}),
+      call.model.doStream({
+        prompt,
+        tools: tools.length > 0 ? tools : undefined,
+        abortSignal: call.signal,
+        providerOptions: {[modelCallOption]: {...call.name}},
+      }),
     )
     await readParts(stream, call.signal, part => gathered.take(part))
   } catch (error) {

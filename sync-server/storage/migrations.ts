@@ -44,4 +44,23 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_audit_by_about ON hf_audit (tenant, about, at)',
     ],
   },
+  {
+    name: 'models-calls-tokens',
+    statements: [
+      `CREATE TABLE hf_model_calls (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, session TEXT, run TEXT, step TEXT,
+        attempt BIGINT, try BIGINT, model TEXT NOT NULL, request_hash TEXT NOT NULL, owner TEXT NOT NULL,
+        status TEXT NOT NULL, lease_until BIGINT NOT NULL, followed_until BIGINT NOT NULL, started_at BIGINT NOT NULL,
+        ended_at BIGINT, parts BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+        cost_micros BIGINT NOT NULL, estimated BIGINT NOT NULL, PRIMARY KEY (tenant, subject, key))`,
+      'CREATE INDEX hf_model_calls_by_time ON hf_model_calls (tenant, started_at)',
+      'CREATE INDEX hf_model_calls_by_run ON hf_model_calls (tenant, run)',
+      'CREATE INDEX hf_model_calls_by_session ON hf_model_calls (tenant, session)',
+      `CREATE INDEX hf_model_calls_open ON hf_model_calls (lease_until) WHERE status = 'open'`,
+      `CREATE TABLE hf_model_parts (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, first BIGINT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, key, first))`,
+      'CREATE TABLE hf_model_tenants (tenant TEXT PRIMARY KEY)',
+    ],
+  },
 ]

@@ -2,7 +2,9 @@ import {migrate} from './migrate.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgModelCalls} from './pg-model-calls.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {pgTokens} from './pg-tokens.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 
@@ -14,5 +16,12 @@ import type {Store} from './store.ts'
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
   await migrate(sql)
-  return {sessions: pgSessions(sql), ledger: pgLedger(sql), approvals: pgApprovals(sql), audit: pgAudit(sql)}
+  return {
+    sessions: pgSessions(sql),
+    ledger: pgLedger(sql),
+    approvals: pgApprovals(sql),
+    audit: pgAudit(sql),
+    modelCalls: pgModelCalls(sql),
+    tokens: pgTokens(sql),
+  }
 }
