@@ -5,7 +5,7 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
-import type {Models} from './model-config.ts'
+import type {Models, TenantBudgets} from './model-config.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
 import {approvalRoutes} from './routes/approvals.ts'
@@ -18,6 +18,7 @@ import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {usageRoutes} from './routes/usage.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -25,6 +26,8 @@ export type AppParts = {
   authenticate: Authenticate
   models: Models
   gateway: ModelGateway
+  budgets: TenantBudgets
+  operatorRole: string
   cors: {origins: string[]} | null
   bodyBytes: number
   heartbeatMs: number
@@ -46,6 +49,7 @@ export function createApp(parts: AppParts): App {
   factRoutes(app, context.facts)
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
+  usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   app.onError((error, c) => {

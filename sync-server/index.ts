@@ -46,6 +46,8 @@ export type SyncServerOptions = {
   models?: Models
   /** What each tenant may use of them within a window of time; no bound unless told. */
   budgets?: TenantBudgets
+  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
+  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -109,6 +111,8 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     authenticate: options.authenticate,
     models,
     gateway,
+    budgets,
+    operatorRole: options.operatorRole ?? 'operator',
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,

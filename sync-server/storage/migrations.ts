@@ -63,4 +63,15 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE TABLE hf_model_tenants (tenant TEXT PRIMARY KEY)',
     ],
   },
+  {
+    name: 'models-run-totals',
+    statements: [
+      `CREATE TABLE hf_run_totals (
+        tenant TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, status TEXT NOT NULL,
+        started_at BIGINT NOT NULL, ended_at BIGINT, counted_at BIGINT, failures BIGINT NOT NULL DEFAULT 0,
+        steps BIGINT NOT NULL DEFAULT 0, input_tokens BIGINT NOT NULL DEFAULT 0,
+        output_tokens BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (tenant, run))`,
+      'CREATE INDEX hf_run_totals_by_end ON hf_run_totals (tenant, counted_at)',
+    ],
+  },
 ]

@@ -4,6 +4,7 @@ import {pgAudit} from './pg-audit.ts'
 import {pgLedger} from './pg-ledger.ts'
 import {pgModelCalls} from './pg-model-calls.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {pgTasks} from './pg-tasks.ts'
 import {pgTokens} from './pg-tokens.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
@@ -23,5 +24,6 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     audit: pgAudit(sql),
     modelCalls: pgModelCalls(sql),
     tokens: pgTokens(sql),
+    tasks: pgTasks(sql),
   }
 }

@@ -16,6 +16,7 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
+import type {TaskBook} from './task-book.ts'
 import type {ModelCallBook, TokenStore} from './token-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
@@ -26,6 +27,7 @@ export interface Store {
   readonly audit: AuditTrail
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
+  readonly tasks: TaskBook
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
