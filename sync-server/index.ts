@@ -10,9 +10,10 @@ import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
+import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
 import type {App} from './routes/http.ts'
-import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
 
@@ -32,8 +33,9 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
+export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
-export type {Models} from './routes/models.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -46,6 +48,10 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** What each tenant may use of them within a window of time; no bound unless told. */
+  budgets?: TenantBudgets
+  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
+  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -56,6 +62,8 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
+    models?: Partial<GatewayLimits>
   }
   /** What is kept beside the store: erased and exported with it. */
   layers?: readonly DataLayer[]
@@ -92,7 +100,8 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect
+ * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, and
+ * for a price or budget that is none
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -107,14 +116,25 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
   const eraser = {...context, ...eraserOf(options)}
-  const sweep = () => sweepOnce(context, driver, eraser)
+  const {models = {}, budgets = []} = options
+  checkModels(models, budgets)
+  const gateway = new ModelGateway({
+    ...context,
+    models,
+    budgets,
+    ...(options.limits?.models && {limits: options.limits.models}),
+  })
+  const sweep = () => sweepOnce(context, driver, eraser, gateway)
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
     eraser,
     authenticate: options.authenticate,
-    models: options.models ?? {},
+    models,
+    gateway,
+    budgets,
+    operatorRole: options.operatorRole ?? 'operator',
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
@@ -137,6 +157,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
+      await gateway.close()
       await driver.close()
     },
   }

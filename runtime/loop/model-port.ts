@@ -3,6 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
 import type {ModelSettings} from '../protocol/pin.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
@@ -20,6 +21,8 @@ export type ModelCall = {
   settings?: ModelSettings | undefined
   signal: AbortSignal
   environment: Environment
+  /** Under which a gateway makes this call once; a provider asked directly reads past it. */
+  name: ModelCallName
   /** Told the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
@@ -41,6 +44,7 @@ export async function callModel(call: ModelCall): Promise<Reply> {
         prompt,
         tools: tools.length > 0 ? tools : undefined,
         abortSignal: call.signal,
+        providerOptions: {[modelCallOption]: {...call.name}},
       }),
     )
     await readParts(stream, call.signal, part => gathered.take(part))

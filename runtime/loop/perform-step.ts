@@ -1,5 +1,4 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
-import {ExponentialBackoff, handleWhen, retry} from 'cockatiel'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
@@ -12,6 +11,7 @@ import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
+import {modelRetry} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
@@ -152,12 +152,11 @@ export class StepPerformer {
   async #untilReplied(run: RunState, host: AgentHost, model: LanguageModelV3, view: PreparedView): Promise<Reply> {
     const {log, environment, onText} = this.parts
     const over = this.#signalFor(run.id)
-    const policy = retry(
-      handleWhen(error => HoldfastError.is(error, 'model_failed') && error.details.retryable !== false),
-      {maxAttempts: 2, backoff: new ExponentialBackoff({initialDelay: this.parts.retryDelayMs ?? 500, maxDelay: 8000})},
-    )
+    const step = run.step?.id
+    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    const policy = modelRetry(this.parts.retryDelayMs ?? 500, () => environment.random())
     try {
-      return await policy.execute(async () => {
+      return await policy.execute(async ({attempt: tries}) => {
         const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
         const signal = AbortSignal.any([over, timeout])
         return await callModel({
@@ -167,6 +166,7 @@ export class StepPerformer {
           settings: run.pin.model.settings,
           signal,
           environment,
+          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: tries + 1},
           onText: text => onText(run.id, text),
         }).catch(error => {
           if (!timeout.aborted || over.aborted) throw error

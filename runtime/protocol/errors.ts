@@ -26,6 +26,7 @@ export const errorMeanings = {
   storage_full: 'The device has no room left for this write.',
   not_durable: 'A write could not be made durable.',
   model_failed: 'The model call failed.',
+  budget_exhausted: 'The tenant has used up what it may spend; the details say how much and when there is room again.',
   tool_failed: 'The tool call failed.',
   misconfigured: 'The configuration given cannot work.',
   version_mismatch: 'The two sides speak different protocol versions.',

@@ -26,7 +26,10 @@ import {limits} from './version.ts'
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
- *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
+ *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server. A call with a name is
+ *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
+ *     │                                               its parts come again, and nothing is paid twice [CUS-5]
+ *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
@@ -102,6 +105,9 @@ export type LiveMessage = z.infer<typeof liveMessageSchema>
 export const modelListSchema = z.strictObject({
   models: z.array(z.strictObject({name: z.string(), provider: z.string()})),
 })
+
+export {modelCallSchema, modelFailureSchema} from './model-call.ts'
+export {usageAnswerSchema} from './usage.ts'
 
 /** Header that every request and answer carries. */
 export const protocolHeader = 'holdfast-protocol'

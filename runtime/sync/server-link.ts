@@ -3,6 +3,7 @@ import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import type {ApprovalId, DeviceId, ErasureId, SessionId} from '../protocol/ids.ts'
+import type {ModelCallName} from '../protocol/model-call.ts'
 import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
@@ -22,7 +23,12 @@ export interface ServerLink {
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
   models(): Promise<string[]>
-  streamModel(name: string, options: LanguageModelV3CallOptions): Promise<ReadableStream<LanguageModelV3StreamPart>>
+  /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
+  streamModel(
+    name: string,
+    options: LanguageModelV3CallOptions,
+    call?: ModelCallName | null,
+  ): Promise<ReadableStream<LanguageModelV3StreamPart>>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
   decide(approval: ApprovalId, decision: Decision): Promise<InboxItem>
 }

@@ -8,7 +8,7 @@ export type Env = {Variables: {principal: Principal}}
 export type App = Hono<Env>
 export type Ctx = Context<Env>
 
-type Status = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 426 | 500 | 502 | 503 | 504
+type Status = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 426 | 429 | 500 | 502 | 503 | 504
 
 const statuses: Partial<Record<ErrorCode, Status>> = {
   bad_input: 400,
@@ -23,6 +23,7 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   stale_epoch: 409,
   too_large: 413,
   version_mismatch: 426,
+  budget_exhausted: 429,
   model_failed: 502,
   deadline: 504,
 }

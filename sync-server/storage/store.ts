@@ -18,6 +18,8 @@ import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
+import type {TaskBook} from './task-book.ts'
+import type {ModelCallBook, TokenStore} from './token-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -33,6 +35,9 @@ export interface Store {
    * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
    */
   scrub(): Promise<boolean>
+  readonly modelCalls: ModelCallBook
+  readonly tokens: TokenStore
+  readonly tasks: TaskBook
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
