@@ -18,6 +18,7 @@ import {
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
@@ -209,7 +210,14 @@ class DeviceRuntime {
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const data = {agent, policy, from: {session: from.session, seq: from.seq}, ...(title && {title})}
+    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
+    const data = {
+      agent,
+      policy,
+      from: {session: from.session, seq: from.seq},
+      ...(title && {title}),
+      ...(Object.keys(slots).length > 0 && {slots}),
+    }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 

@@ -22,7 +22,7 @@ export const documentProjection: Projection = {
 type Edit = EventOf<'document.updated'>
 
 async function inherit(unit: UnitOfWork, fork: SessionId, from: {session: SessionId; seq: number}): Promise<void> {
-  for (const event of await unit.documentEdits(from.session, from.seq)) {
+  for (const event of await unit.asOf(from.session, from.seq, ['document.updated'])) {
     if (!('unreadable' in event) && event.kind === 'document.updated') await save(unit, fork, event)
   }
 }

@@ -5,7 +5,9 @@ import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import type {Budgets} from '../protocol/run.ts'
+import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+import type {SlotEditor} from './slot-editor.ts'
 
 /**
  * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
@@ -78,6 +80,8 @@ export interface ToolContext {
     /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
     read(key: string): Promise<FactReading | null>
   }
+  /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
+  slots: {read(): Slots}
 }
 
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
@@ -87,6 +91,7 @@ export interface LocalToolContext extends ToolContext {
     read(name: string): Promise<string>
     write(name: string, text: string): Promise<void>
   }
+  slots: SlotEditor
 }
 
 type InputOf<Tool> = Tool extends ToolContract<infer Input> ? Input : never

@@ -17,6 +17,7 @@ import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} fr
 import {promptHash} from './prompt-hash.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
+import {openSlotEditor} from './slot-editor.ts'
 
 export type LoopParts = {
   log: SessionLog
@@ -199,13 +200,16 @@ export class StepPerformer {
         const documents = this.parts.openDocuments(unit, this.parts.log.id)
         const run = this.#toolRun(call)
         const sql = watchedSql(unit)
-        const context = {...run.context, sql: sql.query, document: documents}
+        const slots = openSlotEditor(this.parts.log.state.slots)
+        const context = {...run.context, sql: sql.query, document: documents, slots}
         const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
         if (result.outcome !== 'ok' || sql.fault() !== null) {
           failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
-        return [...documents.drafts, runDraft(state, 'tool.returned', result)]
+        const patch = slots.changes()
+        const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+        return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
       // What the tool wrote and the log cannot take is the tool's failure too.
@@ -229,7 +233,7 @@ export class StepPerformer {
       implementation,
       deadlineMs,
       signal: this.#signalFor(run.id),
-      context: {session: id, run: run.id},
+      context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
   }
 

@@ -3,6 +3,7 @@ import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
 import {evolveRun, isActive, type RunState, startedRun} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
+import {noSlots, patchSlots} from './slots.ts'
 
 /** Folds one event in; total: an event that `decide` would refuse still folds to something, never throws. */
 export function evolve(state: SessionState, event: LoggedEvent): SessionState {
@@ -23,8 +24,9 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
     case 'session.opened':
     case 'session.forked': {
       const {agent, policy, title} = event.data
-      const forkedFrom = event.kind === 'session.forked' ? event.data.from : null
-      return {...state, session: event.session, agent, policy, title: title ?? null, forkedFrom}
+      const forked = event.kind === 'session.forked' ? event.data : null
+      const inherited = {forkedFrom: forked?.from ?? null, slots: forked?.slots ?? noSlots}
+      return {...state, session: event.session, agent, policy, title: title ?? null, ...inherited}
     }
     case 'message.posted':
       return evolveMessage(state, event)
@@ -44,6 +46,8 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
+    case 'slots.patched':
+      return {...evolveOwnRun(state, event), slots: patchSlots(state.slots, event.data.patch)}
     case 'run.completed':
       return releaseQueue(evolveOwnRun(state, event))
     case 'run.failed':

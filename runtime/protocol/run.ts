@@ -137,6 +137,7 @@ export const runTransitions = {
   'tool.called': {from: active, owner: 'loop', to: active},
   'tool.returned': {from: active, owner: 'loop', to: active},
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
+  'slots.patched': {from: active, owner: 'loop', to: active},
   'run.completed': {from: ['running'], owner: 'loop', to: ['completed']},
   'run.failed': {from: active, owner: 'loop', to: ['failed_retryable', 'failed_final']},
   'run.cancelled': {from: [...active, 'failed_retryable'], owner: 'user', to: ['cancelled']},

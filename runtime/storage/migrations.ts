@@ -53,4 +53,9 @@ export const migrations: readonly string[] = [
     primary key (session, name)
   );
   `,
+  `
+  -- What a fork inherits is read as of its event, however long the transcript is.
+  create index holdfast_events_slots on holdfast_events (session, place)
+    where kind in ('session.forked', 'slots.patched');
+  `,
 ]

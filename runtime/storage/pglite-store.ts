@@ -4,7 +4,7 @@ import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
-import type {SessionState} from '../protocol/session.ts'
+import {storedSession} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
@@ -29,6 +29,7 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     byIds: ids => byIds(db, ids),
+    asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
     fact: key => factOf(db, key),
@@ -53,7 +54,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
     forks: session => forksOf(tx, session),
-    documentEdits: (session, upTo) => documentEdits(tx, session, upTo),
+    asOf: (session, seq, kinds) => asOf(tx, session, seq, kinds),
     saveDocument: async (session, name, snapshot) => {
       await tx.query(
         `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
@@ -109,8 +110,8 @@ const selectSession = 'select id, confirmed, current, device_seq, excerpt, updat
 function toRecord(row: SessionRow): SessionRecord {
   return {
     id: row.id as SessionId,
-    confirmed: JSON.parse(row.confirmed) as SessionState,
-    current: JSON.parse(row.current) as SessionState,
+    confirmed: storedSession(row.confirmed),
+    current: storedSession(row.current),
     deviceSeq: Number(row.device_seq),
     excerpt: row.excerpt,
     updatedAt: Number(row.updated_at),
@@ -202,8 +203,8 @@ async function forksOf(sql: Sql, session: SessionId): Promise<{session: SessionI
   return found.map(row => ({session: row.id as SessionId, seq: Number(row.parent_seq)}))
 }
 
-async function documentEdits(sql: Sql, session: SessionId, upTo: number): Promise<LoggedEvent[]> {
-  const found = await read(sql, session, {limit: endOfLog, kinds: ['document.updated'], upTo})
+async function asOf(sql: Sql, session: SessionId, upTo: number, kinds: readonly Kind[]): Promise<LoggedEvent[]> {
+  const found = await read(sql, session, {limit: endOfLog, kinds, upTo})
   return found.flatMap(({event, durability}) => (durability.status === 'server' ? [event] : []))
 }
 

@@ -44,4 +44,11 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_audit_by_about ON hf_audit (tenant, about, at)',
     ],
   },
+  {
+    name: 'slots',
+    statements: [
+      `CREATE INDEX hf_events_slots ON hf_events (tenant, session, seq)
+        WHERE kind IN ('session.forked', 'slots.patched')`,
+    ],
+  },
 ]

@@ -40,6 +40,7 @@ const legal: Record<RunTransition, RunStatus[]> = {
   'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'tool.returned': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'operation.proposed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'slots.patched': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'run.completed': ['running'],
   'run.failed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'run.cancelled': ['running', 'waiting_for_tool', 'waiting_for_approval', 'failed_retryable'],
