@@ -1,6 +1,9 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
+import {documentReader} from '../documents/document-reader.ts'
 import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
@@ -12,9 +15,12 @@ import {
   type RunId,
   runIdSchema,
   type SessionId,
+  type StepId,
   sessionIdSchema,
+  stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
@@ -40,6 +46,8 @@ export type DeviceParts = {
   subject(): string | null
   publisher: Publisher
   setToken(token: string): void
+  /** What views may recall; none unless given. */
+  memory?: ViewMemory
   retryDelayMs?: number
 }
 
@@ -137,6 +145,7 @@ class DeviceRuntime {
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
       sessionPassport: async id => (await (await open(id)).view()).passport,
+      viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -221,6 +230,13 @@ class DeviceRuntime {
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 
+  async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
+    const {store, hosts, memory} = this.parts
+    const event = await store.prepared(run, step)
+    if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
+    return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
+  }
+
   async #runPassport(run: RunId) {
     for (const {id, current} of await this.parts.store.sessions()) {
       if (current.run?.id === run) return (await (await this.#open(id)).view()).passport
@@ -238,7 +254,7 @@ class DeviceRuntime {
   }
 
   async #openFresh(id: SessionId): Promise<OpenSession> {
-    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
+    const {store, hosts, environment, link, publisher, memory, retryDelayMs} = this.parts
     const session = await OpenSession.open(
       {
         store,
@@ -248,6 +264,8 @@ class DeviceRuntime {
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
+        documents: documentReader(store),
+        memory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,

@@ -1,5 +1,6 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
+import {documentNameSchema} from '../protocol/document.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
@@ -37,6 +38,10 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly instructions: string
   readonly tools: Tools
   readonly budgets: Budgets
+  /** Shared documents whose text goes into every view, at most 8. */
+  readonly documents?: readonly string[]
+  /** Who summarises earlier turns when a view grows too large; the model unless told. [VIEW-3] */
+  readonly summaries?: 'model' | 'rules'
 }
 
 export const defaultBudgets: Budgets = {
@@ -60,12 +65,15 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   instructions: string
   tools: Tools
   budgets?: Partial<Budgets>
+  documents?: readonly string[]
+  summaries?: 'model' | 'rules'
 }): Agent<Tools> {
   requireName('agent', agent.name)
   if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
   const names = agent.tools.map(tool => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
+  requireDocuments(agent.name, agent.documents ?? [])
   return Object.freeze({...agent, budgets: {...defaultBudgets, ...agent.budgets}})
 }
 
@@ -160,6 +168,15 @@ function requireName(what: string, name: string): void {
     misconfigured(
       `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
     )
+  }
+}
+
+function requireDocuments(agent: string, names: readonly string[]): void {
+  const bad = names.find(name => !documentNameSchema.safeParse(name).success)
+  if (bad !== undefined)
+    misconfigured(`agent ${agent}: expected document names like "draft", got ${JSON.stringify(bad)}`)
+  if (new Set(names).size !== names.length || names.length > 8) {
+    misconfigured(`agent ${agent}: expected at most 8 documents, each named once`)
   }
 }
 

@@ -100,10 +100,11 @@ function refuseStep(state: SessionState, event: Event): Refusal | null {
   const step = state.run?.step ?? null
   switch (event.kind) {
     case 'step.prepared':
+    case 'view.compacted':
     case 'run.completed': {
       const [open] = state.calls
       if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
-      if (event.kind === 'step.prepared' || event.data.outcome !== 'finished' || step?.final) return null
+      if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final) return null
       return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
     }
     case 'model.replied':

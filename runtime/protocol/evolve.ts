@@ -1,3 +1,4 @@
+import {evolveViewSize} from './compaction.ts'
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
@@ -12,7 +13,9 @@ export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   if ('unreadable' in event) {
     return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
-  return settleEnded({...evolveReadable(state, event), head, written, custody: evolveCustody(state.custody, event)})
+  const custody = evolveCustody(state.custody, event)
+  const view = evolveViewSize(state.view, event)
+  return settleEnded({...evolveReadable(state, event), head, written, custody, view})
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {

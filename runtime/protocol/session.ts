@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {emptyView, type ViewSize} from './compaction.ts'
 import {type CustodyState, initialCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {type CallId, type DeviceId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
@@ -87,6 +88,8 @@ export type SessionState = {
   interruptedBy: EventId | null
   /** The agent's scratchpad. [WRK-1] */
   slots: Slots
+  /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
+  view: ViewSize
   unreadable: {event: EventId; why: string} | null
 }
 
@@ -106,6 +109,7 @@ export const initialSession: SessionState = {
   queued: [],
   interruptedBy: null,
   slots: noSlots,
+  view: emptyView,
   unreadable: null,
 }
 

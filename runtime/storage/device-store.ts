@@ -1,6 +1,6 @@
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 
@@ -35,6 +35,8 @@ export interface DeviceStore {
    */
   read(session: SessionId, limit: number, kinds?: readonly Kind[]): Promise<DurableEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
+  /** The event that prepared a step, of whichever session; null when this device has none. */
+  prepared(run: RunId, step: StepId): Promise<LoggedEvent | null>
   /** The confirmed events of these kinds up to a seq, in log order, with what the session inherits. [WRK-3] */
   asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   pending(session: SessionId, limit: number): Promise<LoggedEvent[]>

@@ -3,7 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
+import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
 import {storedSession} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
@@ -29,6 +29,7 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     byIds: ids => byIds(db, ids),
+    prepared: (run, step) => preparedStep(db, run, step),
     asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
@@ -216,6 +217,16 @@ async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> 
   )
   const byId = new Map(found.map(row => [row.id, readStored(JSON.parse(row.body))]))
   return ids.flatMap(id => byId.get(id) ?? [])
+}
+
+async function preparedStep(sql: Sql, run: RunId, step: StepId): Promise<LoggedEvent | null> {
+  const found = await rows<{body: string}>(
+    sql,
+    `select body from holdfast_events
+     where kind = 'step.prepared' and substring(body from '"step":"(stp_[0-9a-f-]+)"') = $1`,
+    [step],
+  )
+  return found.map(row => readStored(JSON.parse(row.body))).find(event => event.run === run) ?? null
 }
 
 async function pending(sql: Sql, session: SessionId, limit: number): Promise<LoggedEvent[]> {
