@@ -1,4 +1,4 @@
-import type {DeviceId, EventId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
 import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
@@ -14,6 +14,7 @@ export type AgentBuild = {name: string; version: string; tools: readonly PinnedT
 export type NextStep =
   | {do: 'idle'}
   | {do: 'start-run'}
+  | {do: 'resume-run'}
   | {do: 'prepare-view'; answers: EventId[]}
   | {do: 'call-model'}
   | {do: 'run-tools'; calls: CallState[]}
@@ -31,7 +32,14 @@ export type NextStep =
  *                     │                      └─▶ propose-operations ─▶ wait
  *                     └──────────────── every call has its result ◀──────┘   [LOG-7]
  */
-export function nextStep(state: SessionState, here: {device: DeviceId; agents: readonly AgentBuild[]}): NextStep {
+export type Here = {
+  device: DeviceId
+  agents: readonly AgentBuild[]
+  /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
+  began?: RunId | null
+}
+
+export function nextStep(state: SessionState, here: Here): NextStep {
   if (state.session === null || !hasWork(state)) return {do: 'idle'}
   if (state.unreadable)
     return {
@@ -45,7 +53,14 @@ export function nextStep(state: SessionState, here: {device: DeviceId; agents: r
   if (lacking) return {do: 'wait', for: 'version', why: lacking}
   const run = state.run
   if (!run || !isActive(run)) return {do: 'start-run'}
-  return callsStep(state, run) ?? modelStep(state, run)
+  const next = callsStep(state, run) ?? modelStep(state, run)
+  return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
+}
+
+/** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */
+function resumes({id, worker}: RunState, {custody}: SessionState, {began}: Here): boolean {
+  if (worker.holder !== custody.holder || worker.epoch !== custody.epoch) return true
+  return began !== undefined && began !== id
 }
 
 /** What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */

@@ -8,10 +8,18 @@ import {type CallState, type Message, policyOf, type SessionState} from './sessi
 export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   const head = Math.max(state.head, event.seq ?? 0)
   const written = writtenAfter(state, event)
+  const worked =
+    event.epoch === undefined || event.device === null ? state.worked : Math.max(state.worked, event.seq ?? 0)
   if ('unreadable' in event) {
-    return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
+    return {...state, head, written, worked, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
-  return settleEnded({...evolveReadable(state, event), head, written, custody: evolveCustody(state.custody, event)})
+  return settleEnded({
+    ...evolveReadable(state, event),
+    head,
+    written,
+    worked,
+    custody: evolveCustody(state.custody, event),
+  })
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {

@@ -93,6 +93,8 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
     case 'custody.granted':
       return notice('custody', 'Another device took over.')
+    case 'custody.assumed':
+      return notice('custody', 'A device went on with this conversation without the server.')
     default:
       return []
   }
