@@ -15,6 +15,7 @@ import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {type Models, modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 
 export type AppParts = {
@@ -42,6 +43,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   passportRoutes(app, context.store)
+  runRoutes(app, context)
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))

@@ -1,11 +1,13 @@
 import type {LoopState} from '../loop/run-loop.ts'
-import type {DeviceId, RunId} from '../protocol/ids.ts'
-import {type Passport, passportOf} from '../protocol/passport.ts'
+import type {Divergence} from '../protocol/divergence.ts'
+import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
+import {type LocalRecords, passportOf} from '../protocol/passport.ts'
 import {runStatus} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {type DurableEvent, transcriptOf} from '../protocol/transcript.ts'
 import type {SessionRecord} from '../storage/device-store.ts'
+import {isSettled} from './is-settled.ts'
 
 /** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
 export const screenEvents = 400
@@ -15,40 +17,43 @@ export type ViewParts = {
   record: SessionRecord
   events: readonly DurableEvent[]
   /** All of them, also those above the screen. [SYNC-2] */
-  pending: Passport['pending']
-  rejected: Passport['rejected']
+  local: LocalRecords
+  divergence: Divergence | null
+  /** Divergences about which the person has chosen: out of the way, and still in the record. */
+  settled: ReadonlySet<EventId>
+  setAside: number
+  syncFault: string | null
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, events, pending, rejected, loop, connection, streaming} = parts
+  const {record, local, loop, connection, streaming, divergence, syncFault} = parts
   const {current} = record
   return {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
-    entries: transcriptOf(events),
-    earlier: events.length >= screenEvents,
+    entries: transcriptOf(parts.events.filter(event => !isOutOfTheWay(event, parts.settled))),
+    earlier: parts.events.length >= screenEvents,
     streaming,
     status: statusOf(current),
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
-    settled: isSettled(loop, connection),
+    settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, {pending, rejected}, record.confirmed.head),
-    pending: pending.length,
-    rejected: rejected.length,
+    passport: passportOf(current, local, record.confirmed.head),
+    pending: local.pending.length,
+    rejected: local.rejected.length - parts.setAside,
+    divergence,
+    syncFault,
     head: record.confirmed.head,
     storageFault: loop.fault ? loop.fault.message : null,
   }
 }
 
-/** While the server can be reached, or may be in a moment, it will answer: waiting for it is not yet an end. */
-function isSettled(loop: LoopState, connection: Connection): boolean {
-  if (loop.working) return false
-  const reachable = connection.state === 'live' || connection.state === 'connecting'
-  return !(loop.waiting?.for === 'operation' && reachable)
+function isOutOfTheWay({durability}: DurableEvent, settled: ReadonlySet<EventId>): boolean {
+  return durability.status === 'rejected' && durability.divergence !== undefined && settled.has(durability.divergence)
 }
 
 export function listItem(record: SessionRecord, pending: number): SessionListItem {

@@ -24,6 +24,13 @@ export type NextStep =
   | {do: 'stop'; bound: string}
   | {do: 'finish'}
 
+export type Here = {
+  device: DeviceId
+  agents: readonly AgentBuild[]
+  /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
+  began?: RunId | null
+}
+
 /**
  * The whole of the loop's judgement, pure: control state in, next step out.
  *
@@ -32,13 +39,6 @@ export type NextStep =
  *                     │                      └─▶ propose-operations ─▶ wait
  *                     └──────────────── every call has its result ◀──────┘   [LOG-7]
  */
-export type Here = {
-  device: DeviceId
-  agents: readonly AgentBuild[]
-  /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
-  began?: RunId | null
-}
-
 export function nextStep(state: SessionState, here: Here): NextStep {
   if (state.session === null || !hasWork(state)) return {do: 'idle'}
   if (state.unreadable)

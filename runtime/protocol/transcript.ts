@@ -4,7 +4,9 @@ import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
 /** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
-export type Durability = {status: 'device'} | {status: 'server'; seq: number} | {status: 'rejected'; reason: string}
+export type Durability = {status: 'device'} | {status: 'server'; seq: number} | Refused
+/** `divergence` names the work that it was set aside with, when custody had moved on. [CUS-4] */
+type Refused = {status: 'rejected'; reason: string; divergence?: EventId}
 export type DurableEvent = {event: LoggedEvent; durability: Durability}
 
 type Base = {id: EventId; at: number; durability: Durability}

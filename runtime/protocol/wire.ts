@@ -22,6 +22,8 @@ import {limits} from './version.ts'
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
+ *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
+ *     │ GET  /v1/sessions/:id/effects?after=seq ────▶ effects after an event, which a branch there does not undo
  *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
@@ -63,7 +65,12 @@ export const sessionSummarySchema = z.strictObject({
 export type SessionSummary = z.infer<typeof sessionSummarySchema>
 export const sessionListSchema = z.strictObject({sessions: z.array(sessionSummarySchema)})
 
-export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
+export const claimSchema = z.strictObject({
+  device: deviceIdSchema,
+  sawEpoch: z.int().nonnegative(),
+  /** Hands custody to this device instead; it must have written in the session. [CUS-3] */
+  to: deviceIdSchema.optional(),
+})
 
 /** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */
 export const custodyAnswerSchema = z.strictObject({
@@ -72,6 +79,10 @@ export const custodyAnswerSchema = z.strictObject({
   head: z.int().nonnegative(),
 })
 export type CustodyAnswer = z.infer<typeof custodyAnswerSchema>
+
+/** Cancel and retry without a device; `event` makes a repeat harmless. [CUS-5] */
+export const runCommandSchema = z.strictObject({event: eventIdSchema, reason: z.string().max(500).optional()})
+export const runCommandAnswerSchema = z.strictObject({session: sessionIdSchema, seq: z.int().positive()})
 
 /** A decision is answered with the one item as it then stands. */
 export const inboxSchema = z.strictObject({approvals: z.array(inboxItemSchema)})

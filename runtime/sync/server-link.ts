@@ -13,8 +13,8 @@ export interface ServerLink {
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   pull(session: SessionId, after: number): Promise<Page>
   sessions(): Promise<SessionSummary[]>
-  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`. [CUS-1] */
-  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number}): Promise<CustodyAnswer>
+  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another. [CUS-1, CUS-3] */
+  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number; to?: DeviceId}): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
