@@ -19,6 +19,7 @@ import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {usageRoutes} from './routes/usage.ts'
 
@@ -54,6 +55,7 @@ export function createApp(parts: AppParts): App {
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
+  runRoutes(app, context)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   app.onError((error, c) => {
