@@ -228,7 +228,9 @@ export class SessionLog {
   }
 
   #fold(authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
-    let {current, deviceSeq} = this.#record
+    let {current} = this.#record
+    // A database that was set back has written more than it knows; what the log has of this device counts. [LOG-2]
+    let deviceSeq = Math.max(this.#record.deviceSeq, current.written[this.device] ?? 0)
     const events = authored.map(one => {
       deviceSeq += 1
       const event = this.#complete(one, deviceSeq)
