@@ -3,6 +3,7 @@ import {documentDraft, documentProjection} from '../documents/document-projectio
 import type {AgentHost, ModelGateway} from '../loop/define.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
+import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {DataOf, Draft} from '../protocol/event.ts'
 import {
@@ -24,9 +25,10 @@ import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
-import {listItem} from './build-view.ts'
+import {erasedItem, listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
+import {purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 
 export type DeviceParts = {
@@ -69,6 +71,7 @@ class DeviceRuntime {
   readonly #facts: FactReader
   #closed = false
   #listing: Promise<void> | null = null
+  #purging: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly parts: DeviceParts,
@@ -82,7 +85,9 @@ class DeviceRuntime {
         link,
         store,
         environment,
+        device,
         openLog: async session => (await this.#open(session)).log,
+        purge: orders => this.#purgeInTurn(orders),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
@@ -99,6 +104,7 @@ class DeviceRuntime {
   async close(): Promise<void> {
     this.#closed = true
     await this.#sync?.close()
+    await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
     await this.#listing
   }
@@ -109,7 +115,7 @@ class DeviceRuntime {
       openSession: async (id, how) => {
         const session = await open(id)
         if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
-        else if (!session.log.state.session) {
+        else if (!session.log.state.session && !session.log.erased) {
           throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
         }
       },
@@ -171,12 +177,13 @@ class DeviceRuntime {
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
-    const {text, policy, branch} = message
+    const {text, policy, correlation, branch} = message
     if (text.trim() === '') {
       throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
     }
     const {log} = session
-    const draft: Draft = {id: event, kind: 'message.posted', data: {text, ...(policy && {policy})}}
+    const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
+    const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
     // Said again after its answer was lost, a message must not branch although the run has become active by it.
     if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {
@@ -277,11 +284,40 @@ class DeviceRuntime {
 
   async #list() {
     const records = await this.parts.store.sessions()
-    return await Promise.all(
+    const listed = await Promise.all(
       records
         .filter(record => record.current.session)
         .map(async record => listItem(record, (await this.parts.store.pending(record.id, 1)).length)),
     )
+    return [...listed, ...(await this.parts.store.allErased()).map(erasedItem)]
+  }
+
+  #purgeInTurn(orders: readonly PurgeOrder[]): Promise<void> {
+    const turn = this.#purging.then(async () => {
+      for (const order of orders) await this.#purge(order)
+    })
+    this.#purging = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** First everybody who could still write is stopped; whoever watches then sees what stands in its place. */
+  async #purge(order: PurgeOrder): Promise<void> {
+    const {store} = this.parts
+    const {erasure, why, at} = order
+    const sessions = await sessionsToPurge(store, order)
+    const open = await Promise.all(sessions.map(id => this.#open(id)))
+    for (const {log} of open) {
+      if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
+    }
+    await purge(store, order, sessions, documentProjection)
+    for (const session of open) {
+      const {log} = session
+      await session.close()
+      this.#sessions.delete(log.id)
+      this.parts.publisher.publish(`session:${log.id}`, await (await this.#open(log.id)).watch())
+    }
+    this.#wakeAll()
+    this.#listChanged()
   }
 
   /** Many changes in a burst become one new list. */

@@ -1,23 +1,23 @@
 import * as z from 'zod'
+import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 import {type CustodyState, initialCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
-import {type CallId, type DeviceId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
+import {
+  type CallId,
+  correlationIdSchema,
+  type DeviceId,
+  type EventId,
+  type RunId,
+  type SessionId,
+  sessionIdSchema,
+} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
 import {type RunState, runPersonKinds} from './run.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
-/**
- * What a message does that arrives while a run is active [RUN-3]:
- * `steer` the next step sees it, and operations that have not started are void;
- * `interrupt` as steer, and the model call and the tools under way are stopped for it;
- * `queue` it waits, unseen, until the run has ended, and then starts the next one;
- * `fork` it goes to a branch of the session, and this run goes on undisturbed;
- * `reject` it is refused while the run is active.
- */
-export const busyPolicySchema = z.enum(['steer', 'interrupt', 'queue', 'fork', 'reject'])
-export type BusyPolicy = z.infer<typeof busyPolicySchema>
+export {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 
 const title = z.string().min(1).max(200)
 
@@ -40,6 +40,8 @@ export const sessionKinds = {
       .max(limits.messageCharacters, `expected at most ${limits.messageCharacters} characters`),
     /** Overrides the session's policy for this message. */
     policy: busyPolicySchema.optional(),
+    /** What this message belongs to elsewhere; the run that it starts is pinned to it. [PIN-1] */
+    correlation: correlationIdSchema.optional(),
   }),
   ...runPersonKinds,
 }

@@ -1,5 +1,5 @@
 import type {LoggedEvent} from './event.ts'
-import type {EventId} from './ids.ts'
+import type {ErasureId, EventId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
@@ -27,10 +27,12 @@ export type ToolEntry = Base & {
   } | null
 }
 
-export type NoticeEntry = Base & {
+export type NoticeEntry = Omit<Base, 'id'> & {
+  /** An erasure has left no event to name. */
+  id: EventId | ErasureId
   type: 'notice'
   /** Why the line is there; the page words it. */
-  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'unreadable'
+  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'unreadable' | 'erased'
   text: string
 }
 

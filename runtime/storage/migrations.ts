@@ -53,4 +53,14 @@ export const migrations: readonly string[] = [
     primary key (session, name)
   );
   `,
+  `
+  -- What stands in the place of an erased session: no word of it, only that it was and how much it took.
+  create table holdfast_erased (
+    session text primary key,
+    erasure text not null,
+    why text not null,
+    at bigint not null,
+    unsent int not null
+  );
+  `,
 ]

@@ -85,6 +85,9 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
     document: (...args) => read(() => store.document(...args)),
+    erased: id => read(() => store.erased(id)),
+    allErased: () => read(() => store.allErased()),
+    scrub: () => write('a rewrite of the files', () => store.scrub()),
   }
 }
 
