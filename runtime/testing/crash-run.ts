@@ -40,7 +40,9 @@ export class CrashRun {
   readonly #devices = new Map<string, Promise<TestDevice>>()
   readonly #memory: Memory
   #server: ServerProcess | null = null
-  #lives = 0
+  /** Live connections that each device has asked for so far, and how many those were when the server died. */
+  readonly #lives = new Map<string, number>()
+  #livesAtDeath = new Map<string, number>()
   #processes = 0
   #telling: Telling | null = null
 
@@ -132,7 +134,7 @@ export class CrashRun {
   async #replace(dead: MortalProcess): Promise<void> {
     if (dead.name === 'server') {
       await this.#server?.restart(dead, this.#process('server'))
-      for (const opening of this.#devices.values()) await this.#reconnect(await opening)
+      for (const opening of this.#devices.values()) await this.#reconnected(await opening)
       return
     }
     await dead.buried()
@@ -148,17 +150,22 @@ export class CrashRun {
   }
 
   /** A device finds the server again by itself, after a pause that nobody here wants to wait for. */
-  async #reconnect(device: TestDevice): Promise<void> {
-    const before = this.#lives
-    while (this.#lives === before) {
-      await device.service.setToken('')
+  async #reconnected({process: {name}, service}: TestDevice): Promise<void> {
+    while ((this.#lives.get(name) ?? 0) === (this.#livesAtDeath.get(name) ?? 0)) {
+      if ((await service.connection()).state === 'cut') return
+      await service.setToken('')
       await new Promise(resolve => setTimeout(resolve, 1))
     }
   }
 
   #process(name: string): MortalProcess {
     const counted = (name === 'server') === (this.parts.dies === 'server')
-    return this.parts.points.process(name, {counted})
+    const process = this.parts.points.process(name, {counted})
+    if (name !== 'server') return process
+    process.onceDead(() => {
+      this.#livesAtDeath = new Map(this.#lives)
+    })
+    return process
   }
 
   #device(name: string): Promise<TestDevice> {
@@ -180,19 +187,19 @@ export class CrashRun {
       process: this.#process(name),
       hosts,
       environment: fakeEnvironment({seed, clock: environment.clock}),
-      link: this.#link(world.token ?? ''),
+      link: this.#link(world.token ?? '', name),
       subject: world.subject ?? 'maya',
     })
   }
 
-  #link(token: string): CuttableLink | null {
+  #link(token: string, device = ''): CuttableLink | null {
     const server = this.#server
     if (!server) return null
     return httpLink({
       url: 'http://server.test',
       token: async () => token,
       fetch: (input, init) => {
-        if (String(input).endsWith('/v1/live')) this.#lives += 1
+        if (String(input).endsWith('/v1/live')) this.#lives.set(device, (this.#lives.get(device) ?? 0) + 1)
         return server.fetch(input, init)
       },
     })

@@ -12,6 +12,8 @@ const reads: readonly PropertyKey[] = [
   'rejected',
   'fact',
   'document',
+  'erased',
+  'allErased',
 ] satisfies (keyof DeviceStore)[]
 
 /**

@@ -1,6 +1,6 @@
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import {crashEverywhere} from '../../runtime/testing.ts'
-import {type CrashDesk, deskTest, openCrashDesk} from '../support/crash-desk.ts'
+import {afterServerDeath, type CrashDesk, deskTest, openCrashDesk} from '../support/crash-desk.ts'
 import {crashScenarios} from './scenarios.ts'
 
 let desk: CrashDesk
@@ -24,5 +24,16 @@ describe('[RUN-5] a device that dies before, inside or after any write or reques
     expect(report.failures).toEqual([])
     expect(report.deaths.length).toBeGreaterThanOrEqual(report.planned)
     for (const place of ['a transaction', 'push', 'live']) expect(report.deaths).toContain(`laptop: after ${place}`)
+  })
+})
+
+describe('[OP-3] [SYNC-4] a server that dies before or after any of its transactions and payments is asked again and pays once', () => {
+  test.each(table)('%s', {timeout: 900_000}, async (name, {model, play}) => {
+    const test = deskTest(desk, model, scene => play(scene, desk))
+    const report = await crashEverywhere({...test, points, dies: 'server', compare: afterServerDeath})
+    counted.push(`  server ${report.planned} of ${report.points} at: ${name}`)
+    expect(report.failures).toEqual([])
+    expect(report.deaths.length).toBeGreaterThanOrEqual(report.planned)
+    expect(report.deaths).toContain('server: after locked')
   })
 })

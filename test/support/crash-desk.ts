@@ -3,7 +3,9 @@ import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {
   type CrashTest,
   type CrashWorld,
+  difference,
   type MortalProcess,
+  type Outcome,
   openTestDatabase,
   type Scene,
   type TestDatabase,
@@ -108,23 +110,46 @@ function refunds(process: MortalProcess, payments: {operation: string; orderId: 
   })
 }
 
-/** What a store is asked without changing anything; whatever else it has is a transaction. */
-const reads = ['list', 'page', 'state', 'sessionOfRun', 'operation', 'open', 'get', 'inbox', 'overdue', 'about']
+/** Where these scenarios write; everything else that a store does must only be alive. */
+const transactions = ['locked', 'record']
 
 /** The store of a server that can die before and after each of its transactions. */
 function mortalStore(store: Store, process: MortalProcess): Store {
-  const port = <T extends object>(target: T): T =>
-    new Proxy(target, {
-      get(object, name) {
-        const value: unknown = Reflect.get(object, name)
-        if (typeof value !== 'function') return value
-        return async (...args: unknown[]) => {
-          const work = async () => (value as (...given: unknown[]) => unknown).apply(object, args)
-          if (!reads.includes(String(name))) return await process.between(String(name), work)
-          process.alive()
-          return await work()
-        }
-      },
-    })
-  return Object.fromEntries(Object.entries(store).map(([name, one]) => [name, port(one)])) as unknown as Store
+  return mortal(store, process, port => (typeof port === 'object' && port ? mortal(port, process, one => one) : port))
+}
+
+function mortal<T extends object>(target: T, process: MortalProcess, inside: (value: unknown) => unknown): T {
+  return new Proxy(target, {
+    get(object, name) {
+      const value: unknown = Reflect.get(object, name)
+      if (typeof value !== 'function') return inside(value)
+      return async (...args: unknown[]) => {
+        const work = async () => (value as (...given: unknown[]) => unknown).apply(object, args)
+        if (transactions.includes(String(name))) return await process.between(String(name), work)
+        process.alive()
+        return await work()
+      }
+    },
+  })
+}
+
+/**
+ * What a server's death may change: between its word that an operation starts and the payment nobody can know, so the
+ * operation may be found not to have happened and is then reported as failed. Never is anything paid twice, or paid and
+ * not told. [OP-3, OP-4]
+ */
+export function afterServerDeath(undisturbed: Outcome, outcome: Outcome, death: string): string | null {
+  const said = JSON.stringify(outcome.sessions[0]?.transcript)
+  const [failed, executed] = ['failed', 'executed'].map(status => said.split(`"status":"${status}"`).length - 1)
+  if (executed !== outcome.effects.length) return `${executed} operations are told, ${outcome.effects.length} were done`
+  if (!failed) return difference(withoutDoubt(undisturbed), withoutDoubt(outcome))
+  return ['server: after locked', 'server: before the payment'].includes(death) ? null : `failed after ${death}`
+}
+
+function withoutDoubt(outcome: Outcome): Outcome {
+  const sessions = outcome.sessions.map(session => {
+    const {'operation.uncertain': _, ...events} = session.events
+    return {...session, events}
+  })
+  return {...outcome, sessions}
 }
