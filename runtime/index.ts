@@ -4,6 +4,7 @@ export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} fro
 export type {Session} from './page/page-runtime.ts'
 export type {SharedDocument} from './page/shared-document.ts'
 export {type ErrorCode, HoldfastError} from './protocol/errors.ts'
+export type {ModelView} from './protocol/model-view.ts'
 export type {Passport} from './protocol/passport.ts'
 export type {BusyPolicy} from './protocol/session.ts'
 export type {Connection, SessionListItem, SessionView} from './protocol/session-view.ts'

@@ -1,6 +1,9 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
+import {documentReader} from '../documents/document-reader.ts'
 import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
@@ -13,12 +16,16 @@ import {
   type RunId,
   runIdSchema,
   type SessionId,
+  type StepId,
   sessionIdSchema,
+  stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
@@ -41,6 +48,8 @@ export type DeviceParts = {
   subject(): string | null
   publisher: Publisher
   setToken(token: string): void
+  /** What views may recall; none unless given. */
+  memory?: ViewMemory
   retryDelayMs?: number
 }
 
@@ -142,6 +151,7 @@ class DeviceRuntime {
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
       sessionPassport: async id => (await (await open(id)).view()).passport,
+      viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -216,8 +226,22 @@ class DeviceRuntime {
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const data = {agent, policy, from: {session: from.session, seq: from.seq}, ...(title && {title})}
+    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
+    const data = {
+      agent,
+      policy,
+      from: {session: from.session, seq: from.seq},
+      ...(title && {title}),
+      ...(Object.keys(slots).length > 0 && {slots}),
+    }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
+  }
+
+  async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
+    const {store, hosts, memory} = this.parts
+    const event = await store.prepared(run, step)
+    if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
+    return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
   }
 
   async #runPassport(run: RunId) {
@@ -237,7 +261,7 @@ class DeviceRuntime {
   }
 
   async #openFresh(id: SessionId): Promise<OpenSession> {
-    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
+    const {store, hosts, environment, link, publisher, memory, retryDelayMs} = this.parts
     const session = await OpenSession.open(
       {
         store,
@@ -247,6 +271,8 @@ class DeviceRuntime {
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
+        documents: documentReader(store),
+        memory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,

@@ -1,4 +1,5 @@
-import type {CorrelationId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {CorrelationId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -33,6 +34,8 @@ export interface RuntimeService {
   view(session: SessionId): Promise<SessionView>
   sessions(): Promise<SessionListItem[]>
   sessionPassport(session: SessionId): Promise<Passport | null>
+  /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
+  viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   runPassport(run: RunId): Promise<Passport | null>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
@@ -52,6 +55,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'view',
   'sessions',
   'sessionPassport',
+  'viewOf',
   'runPassport',
   'connection',
   'setOnline',

@@ -4,6 +4,7 @@ import {hasEnded, type OperationState} from '../protocol/operation.ts'
 import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 import type {PinnedTool} from '../protocol/tool.ts'
+import {compactAtEvents, defaultCompactAt} from './view-budget.ts'
 
 export type CallResult = {call: CallState; outcome: (typeof toolOutcomes)[number]; output: Json}
 
@@ -15,6 +16,8 @@ export type NextStep =
   | {do: 'idle'}
   | {do: 'start-run'}
   | {do: 'prepare-view'; answers: EventId[]}
+  /** Earlier turns are summarised first; there is no open call, so that none is parted from its result. [VIEW-3] */
+  | {do: 'compact'; answers: EventId[]}
   | {do: 'call-model'}
   | {do: 'run-tools'; calls: CallState[]}
   | {do: 'propose-operations'; calls: CallState[]}
@@ -158,5 +161,11 @@ function modelStep(state: SessionState, run: RunState): NextStep {
   if (step && !step.replied && !news) return {do: 'call-model'}
   if (step?.final && !news) return {do: 'finish'}
   if (run.steps >= run.pin.budgets.maxSteps) return {do: 'stop', bound: `${run.pin.budgets.maxSteps} steps`}
-  return {do: 'prepare-view', answers: state.unanswered}
+  return {do: isTooLarge(state, run) ? 'compact' : 'prepare-view', answers: state.unanswered}
+}
+
+/** A second summary without a reply in between could only do the same again. */
+function isTooLarge({view}: SessionState, {pin: {budgets}}: RunState): boolean {
+  const {viewTokens, compactAt = defaultCompactAt} = budgets
+  return !view.fresh && (view.tokens > compactAt * viewTokens || view.events > compactAtEvents)
 }

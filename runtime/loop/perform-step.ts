@@ -1,5 +1,6 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
+import type {DocumentReader} from '../documents/document-reader.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
@@ -9,15 +10,21 @@ import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
 import {modelRetry} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
-import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
-import {promptHash} from './prompt-hash.ts'
+import {type PreparedView, prepareView} from './prepare-view.ts'
+import {rebuildView} from './rebuild-view.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
+import {openSlotEditor} from './slot-editor.ts'
+import {summarise} from './summarise.ts'
+import {compactionOf, manifestOf} from './view-drafts.ts'
+import type {ViewMemory} from './view-memory.ts'
+import {readSources} from './view-sources.ts'
 
 export type LoopParts = {
   log: SessionLog
@@ -29,14 +36,14 @@ export type LoopParts = {
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
   readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
+  documents: DocumentReader
+  /** None: then no memory item goes into a view. */
+  memory?: ViewMemory | undefined
   /** The reply so far, or null when it is over; never stored. */
   onText(run: RunId, text: string | null): void
   /** First pause before a model call is tried again, milliseconds. */
   retryDelayMs?: number
 }
-
-/** Events read back to prepare a view: bounds its cost however long the transcript is. [VIEW-4] */
-const windowEvents = 400
 
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
@@ -51,6 +58,8 @@ export class StepPerformer {
         return this.#startRun(state)
       case 'prepare-view':
         return this.#prepareView(state, step.answers)
+      case 'compact':
+        return this.#compact(state, step.answers)
       case 'call-model':
         return this.#callModel(state)
       case 'run-tools':
@@ -93,15 +102,10 @@ export class StepPerformer {
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
     const run = this.#run(state)
     const {agent} = this.#host(state)
-    const seen = inOrderSeen(await this.#recent(), {answers, hidden: state.queued})
-    const view = buildView(agent, selectEvents(seen, run.pin.budgets.viewTokens))
+    const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
+    const view = prepareView(agent, sources.seen, sources.beside)
     const event = this.parts.environment.id('event')
-    const manifest = {
-      events: view.events,
-      answers,
-      estimatedTokens: view.estimatedTokens,
-      promptHash: await promptHash(view),
-    }
+    const manifest = await manifestOf(agent, sources, view, answers)
     await this.#append([
       {
         ...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}),
@@ -112,13 +116,23 @@ export class StepPerformer {
     this.#prepared = {event, view}
   }
 
-  /** What a view may be made of: the newest events that a model can see, and in any case the last message. [VIEW-4] */
-  async #recent(): Promise<LoggedEvent[]> {
-    const {store, log} = this.parts
-    const recent = await store.read(log.id, windowEvents, windowKinds)
-    const spoken = recent.some(({event}) => event.kind === 'message.posted')
-    const before = spoken ? [] : await store.read(log.id, 1, ['message.posted'])
-    return [...before, ...recent].filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
+  /** Nothing is stored before the summary is there: after a crash in between it is simply made again. [VIEW-3] */
+  async #compact(state: SessionState, answers: EventId[]): Promise<void> {
+    const run = this.#run(state)
+    const host = this.#host(state)
+    const {viewTokens, modelCallMs} = run.pin.budgets
+    const {seen, beside} = await readSources(this.parts, state, {agent: host.agent, viewTokens, answers})
+    const range = rangeToCompact(seen, beside.summary, {answers, viewTokens})
+    if (!range) return this.#prepareView(state, answers)
+    const told = await summarise({
+      range,
+      viewTokens,
+      model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model.label),
+      signal: this.#signalFor(run.id),
+      deadlineMs: modelCallMs,
+      environment: this.parts.environment,
+    })
+    await this.#append([runDraft(state, 'view.compacted', compactionOf(host.agent, range, told, beside))])
   }
 
   async #callModel(state: SessionState): Promise<void> {
@@ -139,10 +153,10 @@ export class StepPerformer {
     if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
       throw new HoldfastError('internal', `step ${run.step?.id}: its manifest is not in the log`)
     }
-    const {events, promptHash: expected} = event.data.manifest
-    const view = buildView(host.agent, await this.parts.store.byIds(events))
-    if ((await promptHash(view)) !== expected) {
-      throw new HoldfastError('internal', `step ${run.step?.id}: the rebuilt prompt differs from the one recorded`, {
+    const {exact, lacking, view} = await rebuildView({...this.parts, hosts: [host]}, event)
+    if (!exact) {
+      const why = lacking.map(({part, why}) => `${part}: ${why}`).join(' ')
+      throw new HoldfastError('internal', `step ${run.step?.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
         details: {retryable: false},
       })
     }
@@ -203,13 +217,16 @@ export class StepPerformer {
         const documents = this.parts.openDocuments(unit, this.parts.log.id)
         const run = this.#toolRun(call)
         const sql = watchedSql(unit)
-        const context = {...run.context, sql: sql.query, document: documents}
+        const slots = openSlotEditor(this.parts.log.state.slots)
+        const context = {...run.context, sql: sql.query, document: documents, slots}
         const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
         if (result.outcome !== 'ok' || sql.fault() !== null) {
           failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
-        return [...documents.drafts, runDraft(state, 'tool.returned', result)]
+        const patch = slots.changes()
+        const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+        return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
       // What the tool wrote and the log cannot take is the tool's failure too.
@@ -233,7 +250,7 @@ export class StepPerformer {
       implementation,
       deadlineMs,
       signal: this.#signalFor(run.id),
-      context: {session: id, run: run.id},
+      context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
   }
 

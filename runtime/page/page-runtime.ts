@@ -1,5 +1,5 @@
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import {type CorrelationId, type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
+import {type CorrelationId, type RunId, type SessionId, type StepId, sessionIdSchema} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -54,6 +54,7 @@ export function createSessions(parts: PageParts) {
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
     passport: (run: RunId) => service.runPassport(run),
+    viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
     setOnline: (online: boolean) => service.setOnline(online),
   }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {approvalKinds} from './approval.ts'
+import {compactionKinds} from './compaction.ts'
 import {custodyKinds} from './custody.ts'
 import {documentKinds} from './document.ts'
 import {badInput, HoldfastError} from './errors.ts'
@@ -8,6 +9,7 @@ import {type Json, jsonBytes, jsonObjectSchema} from './json.ts'
 import {operationKinds, proposalKinds} from './operation.ts'
 import {runKinds} from './run.ts'
 import {sessionKinds} from './session.ts'
+import {slotKinds} from './slots.ts'
 import {limits} from './version.ts'
 
 /**
@@ -15,7 +17,7 @@ import {limits} from './version.ts'
  * custody holder and carry its epoch; server events are never accepted from a device.
  */
 export const personKinds = {...sessionKinds, ...documentKinds}
-export const custodianKinds = {...runKinds, ...proposalKinds}
+export const custodianKinds = {...runKinds, ...slotKinds, ...compactionKinds, ...proposalKinds}
 export const serverKinds = {...custodyKinds, ...operationKinds, ...approvalKinds}
 
 const kinds = {...personKinds, ...custodianKinds, ...serverKinds}

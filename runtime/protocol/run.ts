@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type {Event, Kind} from './event.ts'
-import {type CallId, callIdSchema, type EventId, eventIdSchema, type RunId, type StepId} from './ids.ts'
+import {type CallId, callIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
+import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
 import {type Pin, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
@@ -32,18 +33,6 @@ const replyPartSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('call'), ...toolCallSchema.shape}),
 ])
 export type ReplyPart = z.infer<typeof replyPartSchema>
-
-/** What went into one model call: enough to rebuild the prompt byte for byte and check its hash. [VIEW-2] */
-export const manifestSchema = z.strictObject({
-  /** The transcript events that the view was made from, oldest first. */
-  events: z.array(eventIdSchema).max(5000),
-  /** Messages that this step is the first to see. */
-  answers: z.array(eventIdSchema).max(500),
-  estimatedTokens: z.int().nonnegative(),
-  /** SHA-256 of the canonical JSON of the exact prompt. */
-  promptHash: z.string().regex(/^[0-9a-f]{64}$/),
-})
-export type Manifest = z.infer<typeof manifestSchema>
 
 export const toolOutcomes = ['ok', 'error', 'denied', 'aborted', 'superseded'] as const
 
@@ -120,6 +109,8 @@ export const runTransitions = {
   'tool.called': {from: active, owner: 'loop', to: active},
   'tool.returned': {from: active, owner: 'loop', to: active},
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
+  'slots.patched': {from: active, owner: 'loop', to: active},
+  'view.compacted': {from: ['running'], owner: 'loop', to: ['running']},
   'run.completed': {from: ['running'], owner: 'loop', to: ['completed']},
   'run.failed': {from: active, owner: 'loop', to: ['failed_retryable', 'failed_final']},
   'run.cancelled': {from: [...active, 'failed_retryable'], owner: 'user', to: ['cancelled']},
@@ -179,6 +170,8 @@ export function evolveRun(state: RunState, event: Event): RunState {
     }
     case 'tool.returned':
       return event.data.basis ? {...state, basis: {...state.basis, ...event.data.basis}} : state
+    case 'view.compacted':
+      return event.data.usage ? {...state, usage: addUsage(state.usage, event.data.usage)} : state
     case 'run.completed':
       return {...state, ended: 'completed'}
     case 'run.cancelled':

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
+import {emptyView, type ViewSize} from './compaction.ts'
 import {type CustodyState, initialCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {
@@ -14,6 +15,7 @@ import {
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
 import {type RunState, runPersonKinds} from './run.ts'
+import {noSlots, type Slots, slotsSchema} from './slots.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
@@ -32,6 +34,8 @@ export const sessionKinds = {
     policy: busyPolicySchema,
     title: title.optional(),
     from: z.strictObject({session: sessionIdSchema, seq: z.int().positive()}),
+    /** The source's slots as of that event; the server compares them with its own fold. [WRK-3] */
+    slots: slotsSchema.optional(),
   }),
   'message.posted': z.strictObject({
     text: z
@@ -84,6 +88,10 @@ export type SessionState = {
   queued: EventId[]
   /** The newest message that wants the step under way stopped for it; null once a step has seen it. */
   interruptedBy: EventId | null
+  /** The agent's scratchpad. [WRK-1] */
+  slots: Slots
+  /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
+  view: ViewSize
   unreadable: {event: EventId; why: string} | null
 }
 
@@ -102,7 +110,14 @@ export const initialSession: SessionState = {
   unanswered: [],
   queued: [],
   interruptedBy: null,
+  slots: noSlots,
+  view: emptyView,
   unreadable: null,
+}
+
+/** A state as an earlier build stored it lacks what came later: that starts as in a new session. */
+export function storedSession(text: string): SessionState {
+  return {...initialSession, ...(JSON.parse(text) as SessionState)}
 }
 
 export type Message = Extract<Event, {kind: 'message.posted'}>

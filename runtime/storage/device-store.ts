@@ -1,6 +1,6 @@
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {DeviceId, ErasureId, EventId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 
@@ -35,6 +35,10 @@ export interface DeviceStore {
    */
   read(session: SessionId, limit: number, kinds?: readonly Kind[]): Promise<DurableEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
+  /** The event that prepared a step, of whichever session; null when this device has none. */
+  prepared(run: RunId, step: StepId): Promise<LoggedEvent | null>
+  /** The confirmed events of these kinds up to a seq, in log order, with what the session inherits. [WRK-3] */
+  asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   pending(session: SessionId, limit: number): Promise<LoggedEvent[]>
   rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string}[]>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
@@ -68,8 +72,8 @@ export interface UnitOfWork {
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
   /** Sessions that branched off this one, with the last event that each inherits. */
   forks(session: SessionId): Promise<{session: SessionId; seq: number}[]>
-  /** The confirmed document edits of a session up to a seq, in log order, with what it inherits itself. [WRK-3] */
-  documentEdits(session: SessionId, upTo: number): Promise<LoggedEvent[]>
+  /** As in the store, also of what this unit has written. [WRK-3] */
+  asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>

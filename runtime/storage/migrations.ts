@@ -63,4 +63,13 @@ export const migrations: readonly string[] = [
     unsent int not null
   );
   `,
+  `
+  -- What a fork inherits is read as of its event, however long the transcript is.
+  create index holdfast_events_slots on holdfast_events (session, place)
+    where kind in ('session.forked', 'slots.patched');
+  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
+    where kind = 'view.compacted';
+  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
+    where kind = 'step.prepared';
+  `,
 ]

@@ -3,8 +3,8 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
-import type {SessionState} from '../protocol/session.ts'
+import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
+import {storedSession} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
@@ -30,6 +30,8 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     byIds: ids => byIds(db, ids),
+    prepared: (run, step) => preparedStep(db, run, step),
+    asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
     fact: key => factOf(db, key),
@@ -57,7 +59,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
     forks: session => forksOf(tx, session),
-    documentEdits: (session, upTo) => documentEdits(tx, session, upTo),
+    asOf: (session, seq, kinds) => asOf(tx, session, seq, kinds),
     saveDocument: async (session, name, snapshot) => {
       await tx.query(
         `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
@@ -120,8 +122,8 @@ const selectSession = 'select id, confirmed, current, device_seq, excerpt, updat
 function toRecord(row: SessionRow): SessionRecord {
   return {
     id: row.id as SessionId,
-    confirmed: JSON.parse(row.confirmed) as SessionState,
-    current: JSON.parse(row.current) as SessionState,
+    confirmed: storedSession(row.confirmed),
+    current: storedSession(row.current),
     deviceSeq: Number(row.device_seq),
     excerpt: row.excerpt,
     updatedAt: Number(row.updated_at),
@@ -213,8 +215,8 @@ async function forksOf(sql: Sql, session: SessionId): Promise<{session: SessionI
   return found.map(row => ({session: row.id as SessionId, seq: Number(row.parent_seq)}))
 }
 
-async function documentEdits(sql: Sql, session: SessionId, upTo: number): Promise<LoggedEvent[]> {
-  const found = await read(sql, session, {limit: endOfLog, kinds: ['document.updated'], upTo})
+async function asOf(sql: Sql, session: SessionId, upTo: number, kinds: readonly Kind[]): Promise<LoggedEvent[]> {
+  const found = await read(sql, session, {limit: endOfLog, kinds, upTo})
   return found.flatMap(({event, durability}) => (durability.status === 'server' ? [event] : []))
 }
 
@@ -226,6 +228,16 @@ async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> 
   )
   const byId = new Map(found.map(row => [row.id, readStored(JSON.parse(row.body))]))
   return ids.flatMap(id => byId.get(id) ?? [])
+}
+
+async function preparedStep(sql: Sql, run: RunId, step: StepId): Promise<LoggedEvent | null> {
+  const found = await rows<{body: string}>(
+    sql,
+    `select body from holdfast_events
+     where kind = 'step.prepared' and substring(body from '"step":"(stp_[0-9a-f-]+)"') = $1`,
+    [step],
+  )
+  return found.map(row => readStored(JSON.parse(row.body))).find(event => event.run === run) ?? null
 }
 
 async function pending(sql: Sql, session: SessionId, limit: number): Promise<LoggedEvent[]> {

@@ -118,4 +118,11 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_run_totals_by_end ON hf_run_totals (tenant, counted_at)',
     ],
   },
+  {
+    name: 'slots',
+    statements: [
+      `CREATE INDEX hf_events_slots ON hf_events (tenant, session, seq)
+        WHERE kind IN ('session.forked', 'slots.patched')`,
+    ],
+  },
 ]

@@ -13,6 +13,7 @@ import type {
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
@@ -71,6 +72,8 @@ export interface LockedSession {
   known(events: readonly Event[]): Promise<Known>
   /** Head of another session of the same tenant and subject; null if there is none. */
   headOf(session: SessionId): Promise<number | null>
+  /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
+  slotsAsOf(session: SessionId, seq: number): Promise<Slots>
   /**
    * Appends, moves the control state, and brings ledger and approvals in line with the events: one transaction.
    * Sequence numbers must follow the head without a gap.

@@ -80,6 +80,8 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     transaction: work => write('a transaction', () => store.transaction(unit => work(mortal(unit, killer)))),
     read: (...args) => read(() => store.read(...args)),
     byIds: ids => read(() => store.byIds(ids)),
+    prepared: (...args) => read(() => store.prepared(...args)),
+    asOf: (...args) => read(() => store.asOf(...args)),
     pending: (...args) => read(() => store.pending(...args)),
     rejected: id => read(() => store.rejected(id)),
     fact: key => read(() => store.fact(key)),

@@ -51,7 +51,13 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
   const by = 'theo' as DataOf<'approval.granted'>['by']
   return {
     'session.opened': {agent: 'desk', policy: 'steer', title: 'A17'},
-    'session.forked': {agent: 'desk', policy: 'steer', title: 'A17', from: {session: names.parent, seq: 3}},
+    'session.forked': {
+      agent: 'desk',
+      policy: 'steer',
+      title: 'A17',
+      from: {session: names.parent, seq: 3},
+      slots: {order: 'A17'},
+    },
     'message.posted': {text: 'Order A17 arrived broken.'},
     'document.updated': {document: 'draft', update: 'AAA='},
     'run.started': {pin},
@@ -68,6 +74,18 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'tool.called': {call: names.read},
     'tool.returned': {call: names.read, outcome: 'ok', output: {cents: 8900}, basis: {'order/A17': '1'}},
+    'slots.patched': {patch: {order: 'A17', doubt: null}},
+    'view.compacted': {
+      from: message,
+      to: message,
+      previous: names.message,
+      summary: 'A17 arrived broken.',
+      by: 'model',
+      tokens: 40,
+      events: 2,
+      usage,
+      promptHash: digest,
+    },
     'run.completed': {outcome: 'partial', bound: '3 steps'},
     'run.failed': {code: 'model_failed', message: 'broke off', retryable: true},
     'run.cancelled': {reason: 'enough'},
