@@ -28,7 +28,7 @@ import {SyncClient} from '../sync/sync-client.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
-import {purge, sessionsToPurge} from './purge.ts'
+import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 
 export type DeviceParts = {
@@ -308,6 +308,7 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

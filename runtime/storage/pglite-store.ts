@@ -8,7 +8,7 @@ import type {SessionState} from '../protocol/session.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
-import {erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {dropInheritedTitle, erasedRows, eraseSession, scrub} from './pglite-erase.ts'
 import {readStored} from './read-stored.ts'
 
 type Sql = Pick<Transaction, 'query'>
@@ -69,6 +69,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
     eraseSession: (session, by) => eraseSession(tx, session, by),
+    dropInheritedTitle: session => dropInheritedTitle(tx, session),
     eraseFacts: async () => {
       await tx.query('delete from holdfast_facts')
     },
