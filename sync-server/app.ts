@@ -18,6 +18,7 @@ import {liveRoutes} from './routes/live.ts'
 import {type Models, modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {subjectRoutes} from './routes/subjects.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -45,6 +46,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
+  subjectRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})

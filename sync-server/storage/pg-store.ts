@@ -8,6 +8,7 @@ import {pgSessions} from './pg-sessions.ts'
 import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
+import {subjectRecords} from './subject-records.ts'
 
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
@@ -24,6 +25,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     audit: pgAudit(sql),
     erasures: pgErasures(sql),
     devices: pgDevices(sql),
+    records: owner => subjectRecords(sql, owner),
     scrub: () => scrub(sql),
   }
 }
