@@ -21,6 +21,7 @@ import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
 
 export type AppParts = {
@@ -52,6 +53,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
+  subjectRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
