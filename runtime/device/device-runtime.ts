@@ -171,12 +171,13 @@ class DeviceRuntime {
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
-    const {text, policy, branch} = message
+    const {text, policy, correlation, branch} = message
     if (text.trim() === '') {
       throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
     }
     const {log} = session
-    const draft: Draft = {id: event, kind: 'message.posted', data: {text, ...(policy && {policy})}}
+    const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
+    const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
     // Said again after its answer was lost, a message must not branch although the run has become active by it.
     if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {

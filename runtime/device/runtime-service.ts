@@ -1,4 +1,4 @@
-import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {CorrelationId, EventId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -6,7 +6,12 @@ import type {Connection, SessionListItem, SessionView} from '../protocol/session
 export type NewSession = {event: EventId; agent: string; title?: string; policy?: BusyPolicy}
 
 /** A message, with the ids that a branch for it would get: made by the page, so that saying it again changes nothing. */
-export type OutgoingMessage = {text: string; policy?: BusyPolicy; branch?: {session: SessionId; event: EventId}}
+export type OutgoingMessage = {
+  text: string
+  policy?: BusyPolicy
+  correlation?: CorrelationId
+  branch?: {session: SessionId; event: EventId}
+}
 
 /**
  * What the owner of the database offers to pages, in this tab or another. Arguments and results survive structured

@@ -1,10 +1,18 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
-import {HoldfastError} from '../protocol/errors.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
-import type {Budgets} from '../protocol/run.ts'
+import {
+  type Budgets,
+  budgetsSchema,
+  type MemoryProfile,
+  type ModelProfile,
+  memoryProfileSchema,
+  type Pin,
+  policyProfileSchema,
+} from '../protocol/pin.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
 
 /**
@@ -35,14 +43,22 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly instructions: string
   readonly tools: Tools
   readonly budgets: Budgets
+  /** Everything of a policy profile but the session's own busy policy. */
+  readonly policy: Omit<Pin['policy'], 'busy'>
+  readonly memory: MemoryProfile
 }
 
 export const defaultBudgets: Budgets = {
   maxSteps: 20,
   maxToolCallsPerStep: 16,
+  maxToolCalls: 200,
+  maxTokens: 2_000_000,
+  maxCost: null,
+  wallMs: 3_600_000,
   viewTokens: 16_000,
   modelCallMs: 120_000,
   toolCallMs: 30_000,
+  onBound: 'partial',
 }
 
 /**
@@ -58,13 +74,27 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   instructions: string
   tools: Tools
   budgets?: Partial<Budgets>
+  /** Named `default` and without approval data unless told. */
+  policy?: Partial<Omit<Pin['policy'], 'busy'>>
+  /** None unless told: then no memory item reaches a view. */
+  memory?: MemoryProfile
 }): Agent<Tools> {
   requireName('agent', agent.name)
   if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
   const names = agent.tools.map(tool => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
-  return Object.freeze({...agent, budgets: {...defaultBudgets, ...agent.budgets}})
+  const where = `agent ${agent.name}`
+  return Object.freeze({
+    ...agent,
+    budgets: configured(budgetsSchema, {...defaultBudgets, ...agent.budgets}, `${where}: budgets`),
+    policy: configured(
+      policyProfileSchema.omit({busy: true}),
+      {name: 'default', approval: {}, ...agent.policy},
+      `${where}: policy`,
+    ),
+    memory: configured(memoryProfileSchema, agent.memory ?? {name: 'none', maxItems: 0}, `${where}: memory`),
+  })
 }
 
 /** What a read or local tool is given besides its input. */
@@ -115,7 +145,7 @@ export type ModelSource =
   | LanguageModelV3
   | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModelV3 | Promise<LanguageModelV3>)
 
-/** What a run pins of its model. */
+/** By which a run finds its model again. */
 export function modelLabel(model: LanguageModelV3): string {
   return `${model.provider}/${model.modelId}`
 }
@@ -148,6 +178,8 @@ export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContr
   agent: Agent<Tools>
   model: ModelSource
   tools: ToolImplementations<Tools>
+  /** Prices and settings that a run pins with its model, by the model's label. */
+  modelProfiles?: Readonly<Record<string, Omit<ModelProfile, 'label'>>>
 }
 
 function requireName(what: string, name: string): void {
@@ -156,6 +188,11 @@ function requireName(what: string, name: string): void {
       `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
     )
   }
+}
+
+function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+  const checked = schema.safeParse(value)
+  return checked.success ? checked.data : misconfigured(badInput(what, checked.error).message)
 }
 
 function misconfigured(message: string): never {

@@ -4,6 +4,7 @@ import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
 import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
+import type {ModelSettings} from '../protocol/pin.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
@@ -16,6 +17,8 @@ export type ModelCall = {
   model: LanguageModelV3
   view: PreparedView
   tools: readonly ToolContract[]
+  /** As the run pinned them; the provider's own where it pinned none. */
+  settings?: ModelSettings | undefined
   signal: AbortSignal
   environment: Environment
   /** Under which a gateway makes this call once; a provider asked directly reads past it. */
@@ -37,6 +40,7 @@ export async function callModel(call: ModelCall): Promise<Reply> {
     const {stream} = await beforeAbort(
       call.signal,
       call.model.doStream({
+        ...call.settings,
         prompt,
         tools: tools.length > 0 ? tools : undefined,
         abortSignal: call.signal,

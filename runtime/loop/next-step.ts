@@ -72,6 +72,8 @@ function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[])
     if (!own) return `The run is pinned to a tool "${tool.name}"; this build has none of that name.`
     if (told(own) !== told(tool))
       return `The run is pinned to ${told(tool)} of the tool "${tool.name}"; this build has ${told(own)}.`
+    if (own.hash !== tool.hash)
+      return `This build describes the tool "${tool.name}" otherwise than the run was pinned to, under the same version ${tool.version}.`
   }
   const added = here.find(({name}) => !pinned.some(tool => tool.name === name))
   if (added) return `The run started without the tool "${added.name}" that this build has.`

@@ -4,15 +4,16 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
-import {isActive, type Pin, type RunState} from '../protocol/run.ts'
-import type {CallState, SessionState} from '../protocol/session.ts'
+import type {CorrelationId, DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import {isActive, type RunState} from '../protocol/run.ts'
+import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
 import {modelRetry} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
+import {pinOf} from './pin-of.ts'
 import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
 import {promptHash} from './prompt-hash.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
@@ -75,16 +76,18 @@ export class StepPerformer {
   async #startRun(state: SessionState): Promise<void> {
     const host = this.#host(state)
     const model = await this.#model(host, null)
-    const {agent} = host
-    const pin: Pin = {
-      agent: agent.name,
-      version: agent.version,
-      tools: agent.tools.map(({name, version, effect}) => ({name, version, effect})),
-      model: modelLabel(model),
-      budgets: agent.budgets,
-    }
-    const run = this.parts.environment.id('run')
+    const {environment} = this.parts
+    const route = {rule: 'newest-build', table: 'default/1'}
+    const correlation = (await this.#broughtCorrelation(state)) ?? environment.id('correlation')
+    const pin = await pinOf({host, model: modelLabel(model), busy: state.policy, route, correlation})
+    const run = environment.id('run')
     await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
+  }
+
+  /** What the newest message that starts this run belongs to elsewhere. */
+  async #broughtCorrelation({unanswered}: SessionState): Promise<CorrelationId | undefined> {
+    const messages = await this.parts.store.byIds(unanswered)
+    return messages.findLast(isMessage)?.data.correlation
   }
 
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
@@ -122,7 +125,7 @@ export class StepPerformer {
     const run = this.#run(state)
     const host = this.#host(state)
     const view = await this.#viewOf(run, host)
-    const model = await this.#model(host, run.pin.model)
+    const model = await this.#model(host, run.pin.model.label)
     const reply = await this.#untilReplied(run, host, model, view)
     await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
   }
@@ -160,6 +163,7 @@ export class StepPerformer {
           model,
           view,
           tools: host.agent.tools,
+          settings: run.pin.model.settings,
           signal,
           environment,
           name: {session: log.id, run: run.id, step, attempt: run.attempt, try: tries + 1},
@@ -302,6 +306,10 @@ export class StepPerformer {
       }),
     ])
   }
+}
+
+function isMessage(event: LoggedEvent): event is Message {
+  return event.kind === 'message.posted' && !('unreadable' in event)
 }
 
 function toolError(call: CallState, error: string): ToolReturn {

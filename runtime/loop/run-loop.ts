@@ -1,6 +1,7 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
+import {describeAgent} from './describe-agent.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 
@@ -65,15 +66,17 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
-      const step = nextStep(this.parts.log.state, this.#here)
+      const here = await this.#here()
+      const step = nextStep(this.parts.log.state, here)
       if (step.do === 'idle') this.#rest(null)
       else if (step.do === 'wait') this.#rest({for: step.for, why: step.why})
       else await this.#attempt(step)
     }
   }
 
-  get #here() {
-    return {device: this.parts.device, agents: this.parts.hosts.map(({agent}) => agent)}
+  async #here() {
+    const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
+    return {device: this.parts.device, agents}
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */

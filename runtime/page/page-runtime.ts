@@ -1,5 +1,5 @@
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import {type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
+import {type CorrelationId, type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -13,11 +13,11 @@ export interface Session {
   /**
    * Resolves when the message is durable on this device; it is not answered then. `policy` says what it does to a run
    * that is active, else the session's own policy does. Resolves with the session that took it: this one, or the branch
-   * that the policy `fork` made for it. [RUN-3]
+   * that the policy `fork` made for it. A run that it starts is pinned to `correlation`, else to one of its own. [RUN-3]
    *
    * @throws HoldfastError `refused` when the policy is `reject` and a run is active
    */
-  send(text: string, options?: {policy?: BusyPolicy}): Promise<Session>
+  send(text: string, options?: {policy?: BusyPolicy; correlation?: CorrelationId}): Promise<Session>
   /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
   settled(): Promise<SessionView>
   /** Told the view now and on every change; returns how to stop. */
@@ -65,9 +65,14 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
   const session: Session = {
     id,
     subscribe,
-    async send(text, {policy} = {}) {
+    async send(text, {policy, correlation} = {}) {
       const branch = {session: environment.id('session'), event: environment.id('event')}
-      const taken = await service.send(id, environment.id('event'), {text, ...(policy && {policy}), branch})
+      const taken = await service.send(id, environment.id('event'), {
+        text,
+        ...(policy && {policy}),
+        ...(correlation && {correlation}),
+        branch,
+      })
       return taken === id ? session : sessionOf(parts, taken)
     },
     takeOver: () => service.takeOver(id),

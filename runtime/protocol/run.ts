@@ -3,28 +3,11 @@ import type {Event, Kind} from './event.ts'
 import {type CallId, callIdSchema, type EventId, eventIdSchema, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
 import {hasEnded, type OperationState} from './operation.ts'
+import {type Pin, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
-import {type Basis, basisSchema, pinnedToolSchema} from './tool.ts'
+import {type Basis, basisSchema} from './tool.ts'
 
-/** Everything a run may not change its mind about while it lives. [PIN-1] */
-export const pinSchema = z.strictObject({
-  agent: z.string().min(1).max(100),
-  version: z.string().min(1).max(50),
-  tools: z.array(pinnedToolSchema).max(200),
-  model: z.string().max(200),
-  budgets: z.strictObject({
-    maxSteps: z.int().min(1).max(1000),
-    maxToolCallsPerStep: z.int().min(1).max(128),
-    /** Estimated tokens that a prepared view may hold. */
-    viewTokens: z.int().min(256),
-    /** Milliseconds that one model call may take from start to finish. */
-    modelCallMs: z.int().min(1),
-    /** Milliseconds that one read or local tool call may take. */
-    toolCallMs: z.int().min(1),
-  }),
-})
-export type Pin = z.infer<typeof pinSchema>
-export type Budgets = Pin['budgets']
+export {type Budgets, type Pin, pinSchema} from './pin.ts'
 
 export const usageSchema = z.strictObject({
   inputTokens: z.int().nonnegative().nullable(),

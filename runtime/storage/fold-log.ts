@@ -1,5 +1,6 @@
 import type {LoggedEvent} from '../protocol/event.ts'
-import {evolve, isFenced, type SessionState} from '../protocol/session.ts'
+import {evolve} from '../protocol/evolve.ts'
+import {isFenced, type SessionState} from '../protocol/session.ts'
 
 /**
  * What a device acts on: everything confirmed, then its own pending events in the order it wrote them, without those

@@ -1,3 +1,4 @@
+import {decide} from '../protocol/decide.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {
@@ -10,9 +11,10 @@ import {
   type LoggedEvent,
   readEvent,
 } from '../protocol/event.ts'
+import {evolve} from '../protocol/evolve.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
-import {decide, evolve, initialSession, type SessionState} from '../protocol/session.ts'
+import {initialSession, type SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'

@@ -74,4 +74,26 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_run_totals_by_end ON hf_run_totals (tenant, counted_at)',
     ],
   },
+  {
+    name: 'memory',
+    statements: [
+      // Its row is the lock on a subject's memory, its cursor the last change of all.
+      `CREATE TABLE hf_memory_subjects (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, cursor BIGINT NOT NULL, PRIMARY KEY (tenant, subject))`,
+      // A tombstone has an empty body: nothing of what was said is left in the row.
+      `CREATE TABLE hf_memory (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, cursor BIGINT NOT NULL, status TEXT NOT NULL,
+        valid_until BIGINT, body TEXT NOT NULL, updated_at BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      'CREATE UNIQUE INDEX hf_memory_changes ON hf_memory (tenant, subject, cursor)',
+      `CREATE INDEX hf_memory_ends ON hf_memory (valid_until)
+        WHERE status IN ('accepted', 'corrected') AND valid_until IS NOT NULL`,
+      `CREATE TABLE hf_memory_sources (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, session TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, session))`,
+      'CREATE INDEX hf_memory_by_session ON hf_memory_sources (tenant, subject, session)',
+      `CREATE TABLE hf_memory_vectors (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, embedder TEXT NOT NULL, vector TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, embedder))`,
+    ],
+  },
 ]

@@ -2,6 +2,7 @@ import {migrate} from './migrate.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgMemory} from './pg-memory.ts'
 import {pgModelCalls} from './pg-model-calls.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {pgTasks} from './pg-tasks.ts'
@@ -25,5 +26,6 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     modelCalls: pgModelCalls(sql),
     tokens: pgTokens(sql),
     tasks: pgTasks(sql),
+    memory: pgMemory(sql),
   }
 }

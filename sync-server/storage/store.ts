@@ -16,6 +16,7 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
+import type {MemoryStore} from './memory-store.ts'
 import type {TaskBook} from './task-book.ts'
 import type {ModelCallBook, TokenStore} from './token-store.ts'
 
@@ -28,6 +29,7 @@ export interface Store {
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
   readonly tasks: TaskBook
+  readonly memory: MemoryStore
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -124,7 +126,11 @@ export interface ApprovalBook {
 export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
-  action: 'approval.granted' | 'approval.rejected' | 'approval.decision_refused'
+  action:
+    | 'approval.granted'
+    | 'approval.rejected'
+    | 'approval.decision_refused'
+    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
   /** Id of the record it is about. */
   about: string
   reason: string

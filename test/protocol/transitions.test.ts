@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event, Kind} from '../../runtime/protocol/event.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import {type RunStatus, type RunTransition, runStatus, runTransitions} from '../../runtime/protocol/run.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import {fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
 
 /** How a session comes to each status, after a reply with calls that are still open. */

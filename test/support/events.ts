@@ -8,21 +8,13 @@ import {
   type Kind,
   readEvent,
 } from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
 import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
-import {evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {pinWith} from './pin.ts'
 
-export const pin: Pin = {
-  agent: 'desk',
-  version: '1.0.0',
-  tools: [
-    {name: 'lookupOrder', version: '1', effect: 'read'},
-    {name: 'saveNote', version: '1', effect: 'local'},
-    {name: 'refundOrder', version: '1', effect: 'external'},
-  ],
-  model: 'holdfast-testing/scripted',
-  budgets: {maxSteps: 3, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
-}
+export const pin: Pin = pinWith()
 export const digest = 'd'.repeat(64)
 const usage = {inputTokens: 10, outputTokens: 5}
 
