@@ -13,12 +13,15 @@ import {custodyRoutes} from './routes/custody.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {usageRoutes} from './routes/usage.ts'
+import type {Meters} from './telemetry/meters.ts'
+import {tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -31,6 +34,8 @@ export type AppParts = {
   cors: {origins: string[]} | null
   bodyBytes: number
   heartbeatMs: number
+  health: HealthParts
+  meters: Meters
   closing: AbortSignal
 }
 
@@ -40,7 +45,8 @@ export function createApp(parts: AppParts): App {
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
-  app.get('/healthz', c => c.json({ok: true}))
+  healthRoutes(app, parts.health)
+  app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, driver)
   sessionRoutes(app, context.store)
@@ -62,7 +68,7 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader],
+    allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
     exposeHeaders: [protocolHeader],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,

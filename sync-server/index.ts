@@ -10,9 +10,16 @@ import type {FactSource} from './facts.ts'
 import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
 import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
+import {createPulse} from './pulse.ts'
 import type {App} from './routes/http.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
+import {createMeters} from './telemetry/meters.ts'
+import {createRegistry} from './telemetry/registry.ts'
+import {errorType} from './telemetry/spans.ts'
+import {tracedCalls} from './telemetry/traced-calls.ts'
+import {tracedOperations} from './telemetry/traced-operations.ts'
+import {tracedStore} from './telemetry/traced-store.ts'
 
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
@@ -63,6 +70,11 @@ export type SyncServerOptions = {
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
+  /**
+   * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
+   * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
+   */
+  metrics?: {authorise(request: Request): boolean | Promise<boolean>}
   /** Told of every fault of the server or of the code it was given; writes to standard error unless told. */
   onFault?: (error: unknown) => void
 }
@@ -90,10 +102,20 @@ export type SyncServer = {
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkOperations(options.operations)
-  const {store, facts, operations} = options
+  const {facts} = options
+  const registry = options.metrics ? createRegistry() : null
+  const meters = createMeters(registry)
+  const store = tracedStore(options.store, meters)
+  const operations = tracedOperations(options.operations, store, meters)
   const bus = options.bus ?? createBus()
   const environment = options.environment ?? serverEnvironment
-  const onFault = options.onFault ?? (error => console.error(error))
+  const tellFault = options.onFault ?? (error => console.error(error))
+  const onFault = (error: unknown) => {
+    meters.add('holdfast.faults', {'error.type': errorType(error)})
+    tellFault(error)
+  }
+  const sweepMs = options.limits?.sweepMs ?? 5000
+  const pulse = createPulse(environment, sweepMs)
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
   const {models = {}, budgets = []} = options
@@ -102,6 +124,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     ...context,
     models,
     budgets,
+    observe: tracedCalls(store, meters),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
   const closing = new AbortController()
@@ -116,6 +139,12 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
+    meters,
+    health: {
+      store: store.health,
+      driver: pulse.state,
+      metrics: registry && options.metrics ? {...options.metrics, registry} : null,
+    },
     closing: closing.signal,
   })
   const unsubscribe = facts.changes?.(change => bus.publish({type: 'fact', ...change}))
@@ -126,8 +155,10 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(() => sweepOnce(context, driver, gateway), options.limits?.sweepMs ?? 5000, onFault)
+      const round = () => sweepOnce(context, driver, gateway).then(pulse.beat)
+      stopSweep = repeat(round, sweepMs, onFault)
       await driver.scan(Number.MAX_SAFE_INTEGER)
+      pulse.beat()
     },
     idle: driver.idle,
     close: async () => {

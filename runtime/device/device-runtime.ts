@@ -28,6 +28,7 @@ import {listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
+import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -37,6 +38,8 @@ export type DeviceParts = {
   link: CuttableLink | null
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
+  /** Whose server it is; told to nobody but the traces of this device. */
+  tenant?(): string | null
   publisher: Publisher
   setToken(token: string): void
   retryDelayMs?: number
@@ -67,6 +70,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #telemetry: DeviceTelemetry
   #closed = false
   #listing: Promise<void> | null = null
 
@@ -76,6 +80,7 @@ class DeviceRuntime {
   ) {
     const {link, store, environment, publisher} = parts
     this.#facts = factReader({store, link, environment})
+    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
     this.#sync =
       link &&
       new SyncClient({
@@ -236,7 +241,7 @@ class DeviceRuntime {
       {
         store,
         device: this.device,
-        hosts,
+        hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
@@ -244,6 +249,7 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        around: this.#telemetry.around,
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
       id,

@@ -31,9 +31,13 @@ export type LoopParts = {
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
   /** The reply so far, or null when it is over; never stored. */
   onText(run: RunId, text: string | null): void
+  /** Goes around every step; must perform it once and pass on what it throws. */
+  around?: AroundStep
   /** First pause before a model call is tried again, milliseconds. */
   retryDelayMs?: number
 }
+
+export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perform: () => Promise<void>) => Promise<void>
 
 /** Events read back to prepare a view: bounds its cost however long the transcript is. [VIEW-4] */
 const windowEvents = 400

@@ -84,7 +84,8 @@ export class RunLoop {
     const {log} = this.parts
     const before = log.state
     try {
-      await this.#performer.perform(step, before)
+      const perform = () => this.#performer.perform(step, before)
+      await (this.parts.around ? this.parts.around(step, log, perform) : perform())
       this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
