@@ -2,8 +2,11 @@ import type {Environment} from '../runtime/protocol/environment.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
+import type {Authority} from './authority/authority.ts'
+import type {Eraser} from './authority/erase.ts'
 import {operationDriver} from './authority/operations.ts'
 import {type Bus, createBus} from './bus.ts'
+import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
@@ -24,6 +27,7 @@ import {tracedStore} from './telemetry/traced-store.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
+export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
   type Authorisation,
   type ChangedFact,
@@ -53,8 +57,6 @@ export type SyncServerOptions = {
   models?: Models
   /** What each tenant may use of them within a window of time; no bound unless told. */
   budgets?: TenantBudgets
-  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
-  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -67,6 +69,19 @@ export type SyncServerOptions = {
     heartbeatMs?: number
     /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
     models?: Partial<GatewayLimits>
+  }
+  /** What is kept beside the store: erased and exported with it. */
+  layers?: readonly DataLayer[]
+  roles?: {
+    /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
+    operator?: string
+  }
+  erasure?: {
+    /**
+     * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
+     * Postgres does it in its own hours instead.
+     */
+    rewriteFiles?: boolean
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
@@ -84,6 +99,8 @@ export type SyncServer = {
   fetch(request: Request): Response | Promise<Response>
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
+  /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
+  sweep(): Promise<void>
   /** Resolves when no operation is under way. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
@@ -118,6 +135,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const pulse = createPulse(environment, sweepMs)
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
+  const eraser = {...context, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
   checkModels(models, budgets)
   const gateway = new ModelGateway({
@@ -127,15 +145,17 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     observe: tracedCalls(store, meters),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
+  const sweep = () => sweepOnce(context, driver, eraser, gateway)
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
+    eraser,
     authenticate: options.authenticate,
     models,
     gateway,
     budgets,
-    operatorRole: options.operatorRole ?? 'operator',
+    operatorRole: options.roles?.operator ?? 'operator',
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
@@ -155,11 +175,11 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      const round = () => sweepOnce(context, driver, gateway).then(pulse.beat)
-      stopSweep = repeat(round, sweepMs, onFault)
+      stopSweep = repeat(() => sweep().then(pulse.beat), sweepMs, onFault)
       await driver.scan(Number.MAX_SAFE_INTEGER)
       pulse.beat()
     },
+    sweep,
     idle: driver.idle,
     close: async () => {
       closing.abort()
@@ -168,6 +188,14 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await gateway.close()
       await driver.close()
     },
+  }
+}
+
+function eraserOf({layers, roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority> {
+  return {
+    layers: layers ?? [],
+    operatorRole: roles?.operator ?? 'operator',
+    rewriteFiles: erasure?.rewriteFiles ?? true,
   }
 }
 

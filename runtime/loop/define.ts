@@ -1,5 +1,6 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
+import {documentNameSchema} from '../protocol/document.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
@@ -13,7 +14,9 @@ import {
   type Pin,
   policyProfileSchema,
 } from '../protocol/pin.ts'
+import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+import type {SlotEditor} from './slot-editor.ts'
 
 /**
  * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
@@ -46,6 +49,10 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   /** Everything of a policy profile but the session's own busy policy. */
   readonly policy: Omit<Pin['policy'], 'busy'>
   readonly memory: MemoryProfile
+  /** Shared documents whose text goes into every view, at most 8. */
+  readonly documents?: readonly string[]
+  /** Who summarises earlier turns when a view grows too large; the model unless told. [VIEW-3] */
+  readonly summaries?: 'model' | 'rules'
 }
 
 export const defaultBudgets: Budgets = {
@@ -78,12 +85,15 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   policy?: Partial<Omit<Pin['policy'], 'busy'>>
   /** None unless told: then no memory item reaches a view. */
   memory?: MemoryProfile
+  documents?: readonly string[]
+  summaries?: 'model' | 'rules'
 }): Agent<Tools> {
   requireName('agent', agent.name)
   if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
   const names = agent.tools.map(tool => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
+  requireDocuments(agent.name, agent.documents ?? [])
   const where = `agent ${agent.name}`
   return Object.freeze({
     ...agent,
@@ -108,6 +118,8 @@ export interface ToolContext {
     /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
     read(key: string): Promise<FactReading | null>
   }
+  /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
+  slots: {read(): Slots}
 }
 
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
@@ -117,6 +129,7 @@ export interface LocalToolContext extends ToolContext {
     read(name: string): Promise<string>
     write(name: string, text: string): Promise<void>
   }
+  slots: SlotEditor
 }
 
 type InputOf<Tool> = Tool extends ToolContract<infer Input> ? Input : never
@@ -193,6 +206,15 @@ function requireName(what: string, name: string): void {
 function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const checked = schema.safeParse(value)
   return checked.success ? checked.data : misconfigured(badInput(what, checked.error).message)
+}
+
+function requireDocuments(agent: string, names: readonly string[]): void {
+  const bad = names.find(name => !documentNameSchema.safeParse(name).success)
+  if (bad !== undefined)
+    misconfigured(`agent ${agent}: expected document names like "draft", got ${JSON.stringify(bad)}`)
+  if (new Set(names).size !== names.length || names.length > 8) {
+    misconfigured(`agent ${agent}: expected at most 8 documents, each named once`)
+  }
 }
 
 function misconfigured(message: string): never {

@@ -21,8 +21,8 @@ export type ModelCall = {
   settings?: ModelSettings | undefined
   signal: AbortSignal
   environment: Environment
-  /** Under which a gateway makes this call once; a provider asked directly reads past it. */
-  name: ModelCallName
+  /** Under which a gateway makes this call once; a provider asked directly reads past it, a summary has none. */
+  name?: ModelCallName
   /** Told the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
@@ -44,7 +44,7 @@ export async function callModel(call: ModelCall): Promise<Reply> {
         prompt,
         tools: tools.length > 0 ? tools : undefined,
         abortSignal: call.signal,
-        providerOptions: {[modelCallOption]: {...call.name}},
+        ...(call.name && {providerOptions: {[modelCallOption]: {...call.name}}}),
       }),
     )
     await readParts(stream, call.signal, part => gathered.take(part))

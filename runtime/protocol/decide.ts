@@ -1,10 +1,13 @@
+import {refuseAssumption} from './custody.ts'
 import type {Event} from './event.ts'
 import type {CallId, RunId} from './ids.ts'
-import {sameJson} from './json.ts'
+import {jsonBytes, sameJson} from './json.ts'
 import {isVoidable, operationTransitions} from './operation.ts'
 import type {Refusal} from './refusal.ts'
 import {isActive, isRunTransition, type RunStatus, runStatus, runTransitions} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
+import {patchSlots} from './slots.ts'
+import {limits} from './version.ts'
 
 /** A server event that follows from admitting another: written in the same transaction, by the server only. */
 export type Consequence = {
@@ -34,6 +37,7 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   const late = refuseStaleEpoch(state, event) ?? refuseLateEvent(state, event)
   if (late) return late
   if (event.kind === 'message.posted') return refuseMessage(state, event)
+  if (event.kind === 'custody.assumed') return refuseAssumption(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
   if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
   return null
@@ -98,19 +102,32 @@ function refuseStep(state: SessionState, event: Event): Refusal | null {
   const step = state.run?.step ?? null
   switch (event.kind) {
     case 'step.prepared':
+    case 'view.compacted':
     case 'run.completed': {
       const [open] = state.calls
       if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
-      if (event.kind === 'step.prepared' || event.data.outcome !== 'finished' || step?.final) return null
+      if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final) return null
       return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
     }
     case 'model.replied':
       return step?.id === event.step && !step?.replied
         ? refuseNewCalls(state, event)
         : refused(event, 'no step under this id that waits for a reply', 'loop', ['step.prepared'])
+    case 'slots.patched':
+      return step && step.id === event.step
+        ? refuseSlots(state, event)
+        : refused(event, 'another step than the one under way', 'loop', legalRunEvents(state))
     default:
       return null
   }
+}
+
+/** Every checkpoint carries the slots, so that they stay small however many patches made them. [WRK-1] */
+function refuseSlots(state: SessionState, event: Extract<Event, {kind: 'slots.patched'}>): Refusal | null {
+  const bytes = jsonBytes(patchSlots(state.slots, event.data.patch))
+  if (bytes <= limits.slotBytes) return null
+  const legal = [`slots of at most ${limits.slotBytes} bytes`, 'remove keys by setting them to null']
+  return {...refused(event, `slots that would be ${bytes} bytes`, 'loop', legal), code: 'bad_input'}
 }
 
 /** A call id names one call: an earlier one of the run, or one that an operation still belongs to, keeps it. [LOG-7] */

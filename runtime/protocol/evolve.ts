@@ -1,17 +1,23 @@
+import {evolveViewSize} from './compaction.ts'
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
 import {evolveRun, isActive, type RunState, startedRun} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
+import {noSlots, patchSlots} from './slots.ts'
 
 /** Folds one event in; total: an event that `decide` would refuse still folds to something, never throws. */
 export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   const head = Math.max(state.head, event.seq ?? 0)
   const written = writtenAfter(state, event)
+  const worked =
+    event.epoch === undefined || event.device === null ? state.worked : Math.max(state.worked, event.seq ?? 0)
   if ('unreadable' in event) {
-    return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
+    return {...state, head, written, worked, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
-  return settleEnded({...evolveReadable(state, event), head, written, custody: evolveCustody(state.custody, event)})
+  const custody = evolveCustody(state.custody, event)
+  const view = evolveViewSize(state.view, event)
+  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view})
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {
@@ -23,8 +29,9 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
     case 'session.opened':
     case 'session.forked': {
       const {agent, policy, title} = event.data
-      const forkedFrom = event.kind === 'session.forked' ? event.data.from : null
-      return {...state, session: event.session, agent, policy, title: title ?? null, forkedFrom}
+      const forked = event.kind === 'session.forked' ? event.data : null
+      const inherited = {forkedFrom: forked?.from ?? null, slots: forked?.slots ?? noSlots}
+      return {...state, session: event.session, agent, policy, title: title ?? null, ...inherited}
     }
     case 'message.posted':
       return evolveMessage(state, event)
@@ -44,6 +51,8 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
+    case 'slots.patched':
+      return {...evolveOwnRun(state, event), slots: patchSlots(state.slots, event.data.patch)}
     case 'run.completed':
       return releaseQueue(evolveOwnRun(state, event))
     case 'run.failed':

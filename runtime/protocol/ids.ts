@@ -42,6 +42,7 @@ export const eventIdSchema = prefixed('evt', 'event')
 export const correlationIdSchema = prefixed('cor', 'correlation')
 export const memoryIdSchema = prefixed('mem', 'memory')
 export const memoryChangeIdSchema = prefixed('mch', 'memory change')
+export const erasureIdSchema = prefixed('ers', 'erasure')
 
 export type TenantId = z.infer<typeof tenantIdSchema>
 export type SubjectId = z.infer<typeof subjectIdSchema>
@@ -56,6 +57,7 @@ export type EventId = z.infer<typeof eventIdSchema>
 export type CorrelationId = z.infer<typeof correlationIdSchema>
 export type MemoryId = z.infer<typeof memoryIdSchema>
 export type MemoryChangeId = z.infer<typeof memoryChangeIdSchema>
+export type ErasureId = z.infer<typeof erasureIdSchema>
 
 /** The generated ids, by the name that `environment.id(name)` takes. */
 export type GeneratedIds = {
@@ -70,6 +72,7 @@ export type GeneratedIds = {
   correlation: CorrelationId
   memory: MemoryId
   memoryChange: MemoryChangeId
+  erasure: ErasureId
 }
 
 const idPrefixes: Record<keyof GeneratedIds, string> = {
@@ -84,6 +87,7 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   correlation: 'cor',
   memory: 'mem',
   memoryChange: 'mch',
+  erasure: 'ers',
 }
 
 /** Joins a prefix and a fresh UUIDv7; the randomness comes from outside so that this folder stays pure. */

@@ -43,6 +43,8 @@ export const budgetsSchema = z.strictObject({
   wallMs: z.int().min(1),
   /** Estimated tokens that a prepared view may hold. */
   viewTokens: z.int().min(256),
+  /** The share of `viewTokens` at which earlier turns are summarised; 0.75 when it is not given. [VIEW-3] */
+  compactAt: z.number().positive().max(1).optional(),
   /** Milliseconds that one model call may take from start to finish. */
   modelCallMs: z.int().min(1),
   /** Milliseconds that one read or local tool call may take. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
-import {type CustodyState, initialCustody} from './custody.ts'
+import {emptyView, type ViewSize} from './compaction.ts'
+import {type CustodyState, initialCustody, refuseAssumption} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {
   type CallId,
@@ -14,6 +15,7 @@ import {
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
 import {type RunState, runPersonKinds} from './run.ts'
+import {noSlots, type Slots, slotsSchema} from './slots.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
@@ -32,6 +34,8 @@ export const sessionKinds = {
     policy: busyPolicySchema,
     title: title.optional(),
     from: z.strictObject({session: sessionIdSchema, seq: z.int().positive()}),
+    /** The source's slots as of that event; the server compares them with its own fold. [WRK-3] */
+    slots: slotsSchema.optional(),
   }),
   'message.posted': z.strictObject({
     text: z
@@ -70,6 +74,8 @@ export type SessionState = {
   /** The last confirmed event folded in; 0 for none. */
   head: number
   custody: CustodyState
+  /** The last confirmed event of a custody holder; 0 for none. */
+  worked: number
   /** The last event of each device: what it wrote before that can no longer be appended. */
   written: Readonly<Record<DeviceId, number>>
   /** The latest run, active or not. */
@@ -84,6 +90,10 @@ export type SessionState = {
   queued: EventId[]
   /** The newest message that wants the step under way stopped for it; null once a step has seen it. */
   interruptedBy: EventId | null
+  /** The agent's scratchpad. [WRK-1] */
+  slots: Slots
+  /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
+  view: ViewSize
   unreadable: {event: EventId; why: string} | null
 }
 
@@ -95,6 +105,7 @@ export const initialSession: SessionState = {
   forkedFrom: null,
   head: 0,
   custody: initialCustody,
+  worked: 0,
   written: {},
   run: null,
   calls: [],
@@ -102,7 +113,14 @@ export const initialSession: SessionState = {
   unanswered: [],
   queued: [],
   interruptedBy: null,
+  slots: noSlots,
+  view: emptyView,
   unreadable: null,
+}
+
+/** A state as an earlier build stored it lacks what came later: that starts as in a new session. */
+export function storedSession(text: string): SessionState {
+  return {...initialSession, ...(JSON.parse(text) as SessionState)}
 }
 
 export type Message = Extract<Event, {kind: 'message.posted'}>
@@ -112,8 +130,10 @@ export function policyOf(state: SessionState, message: Pick<Message['data'], 'po
   return message.policy ?? state.policy
 }
 
-/** A run event under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1] */
-export function isFenced({custody}: SessionState, event: LoggedEvent): boolean {
-  if (event.epoch === undefined || event.device === null) return false
-  return event.epoch < custody.epoch || (event.epoch === custody.epoch && event.device !== custody.holder)
+/** Work under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1, CUS-4] */
+export function isFenced(state: SessionState, event: LoggedEvent): boolean {
+  if (event.device === null) return false
+  if (event.kind === 'custody.assumed' && !('unreadable' in event)) return refuseAssumption(state, event) !== null
+  if (event.epoch === undefined || state.custody.epoch === 0) return false
+  return event.epoch !== state.custody.epoch || event.device !== state.custody.holder
 }

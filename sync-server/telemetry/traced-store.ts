@@ -42,10 +42,7 @@ function whose({tenant, session}: SessionKey) {
 
 function watched(locked: LockedSession, tell: (appended: Appended) => void): LockedSession {
   return {
-    subject: locked.subject,
-    state: locked.state,
-    known: events => locked.known(events),
-    headOf: session => locked.headOf(session),
+    ...locked,
     append: async (sealed, commit) => {
       await locked.append(sealed, commit)
       tell({sealed, state: commit.state})

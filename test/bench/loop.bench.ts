@@ -4,7 +4,9 @@ import {join} from 'node:path'
 import {afterAll, beforeAll, test} from 'vitest'
 import {describeAgent} from '../../runtime/loop/describe-agent.ts'
 import {nextStep} from '../../runtime/loop/next-step.ts'
-import {buildView, inOrderSeen, selectEvents, windowKinds} from '../../runtime/loop/prepare-view.ts'
+import {prepareView} from '../../runtime/loop/prepare-view.ts'
+import {inOrderSeen, windowKinds} from '../../runtime/loop/select-events.ts'
+import {nothingBeside} from '../../runtime/loop/view-sections.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
@@ -32,7 +34,8 @@ const openLog = async (id: SessionId) =>
 
 const prepare = async (id: SessionId) => {
   const events = (await store.read(id, 400, windowKinds)).map(({event}) => event)
-  return buildView(desk, selectEvents(inOrderSeen(events, {answers: [], hidden: []}), desk.budgets.viewTokens))
+  const seen = inOrderSeen(events, {answers: [], hidden: []})
+  return prepareView(desk, seen, {...nothingBeside, viewTokens: desk.budgets.viewTokens})
 }
 
 test('durable writes of one agent step, against one strict append', async () => {
