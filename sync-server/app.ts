@@ -20,6 +20,7 @@ import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {usageRoutes} from './routes/usage.ts'
@@ -59,6 +60,7 @@ export function createApp(parts: AppParts): App {
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
+  runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   runRoutes(app, context)

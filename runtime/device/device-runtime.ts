@@ -37,6 +37,7 @@ import {SyncClient} from '../sync/sync-client.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
+import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
@@ -176,6 +177,7 @@ class DeviceRuntime {
       sessions: () => this.#list(),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
+      exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
