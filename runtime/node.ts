@@ -61,6 +61,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     environment,
     link: linkOf(sync, token),
     subject: () => token.subject(),
+    tenant: () => token.tenant(),
     setToken: value => token.set(value),
     publisher: feed,
     ...(retryDelayMs !== undefined && {retryDelayMs}),

@@ -48,6 +48,7 @@ export function serveAgent<Served extends Agent>(
         environment: systemEnvironment,
         link,
         subject: () => token.subject(),
+        tenant: () => token.tenant(),
         setToken: value => token.set(value),
         publisher: feed,
       })

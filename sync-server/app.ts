@@ -15,14 +15,18 @@ import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
+import type {Meters} from './telemetry/meters.ts'
+import {tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -36,6 +40,8 @@ export type AppParts = {
   cors: {origins: string[]} | null
   bodyBytes: number
   heartbeatMs: number
+  health: HealthParts
+  meters: Meters
   closing: AbortSignal
 }
 
@@ -45,7 +51,8 @@ export function createApp(parts: AppParts): App {
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
-  app.get('/healthz', c => c.json({ok: true}))
+  healthRoutes(app, parts.health)
+  app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, driver)
   sessionRoutes(app, context)
@@ -55,6 +62,7 @@ export function createApp(parts: AppParts): App {
   erasureRoutes(app, parts.eraser)
   subjectRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
+  runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   runRoutes(app, context)
@@ -70,7 +78,7 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader],
+    allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
     exposeHeaders: [protocolHeader],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,

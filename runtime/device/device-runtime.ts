@@ -37,12 +37,14 @@ import {SyncClient} from '../sync/sync-client.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
+import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
+import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -52,6 +54,8 @@ export type DeviceParts = {
   link: CuttableLink | null
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
+  /** Whose server it is; told to nobody but the traces of this device. */
+  tenant?(): string | null
   publisher: Publisher
   setToken(token: string): void
   /** What views may recall; none unless given. */
@@ -84,6 +88,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #telemetry: DeviceTelemetry
   #closed = false
   #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
@@ -94,6 +99,7 @@ class DeviceRuntime {
   ) {
     const {link, store, environment, publisher} = parts
     this.#facts = factReader({store, link, environment})
+    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
     this.#sync =
       link &&
       new SyncClient({
@@ -171,6 +177,7 @@ class DeviceRuntime {
       sessions: () => this.#list(),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
+      exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -328,7 +335,7 @@ class DeviceRuntime {
       {
         store,
         device: this.device,
-        hosts,
+        hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
@@ -338,6 +345,7 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        around: this.#telemetry.around,
         ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },

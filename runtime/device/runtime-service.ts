@@ -1,6 +1,7 @@
 import type {CorrelationId, DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {RunExport} from '../protocol/run-export.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
@@ -48,6 +49,8 @@ export interface RuntimeService {
   /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
   viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   runPassport(run: RunId): Promise<Passport | null>
+  /** The run as one file; null for one that this device does not have. [OBS-2] */
+  exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
   setToken(token: string): Promise<void>
@@ -79,6 +82,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'sessionPassport',
   'viewOf',
   'runPassport',
+  'exportRun',
   'connection',
   'setOnline',
   'setToken',

@@ -91,6 +91,7 @@ export function createSessions(parts: PageParts) {
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
     passport: (run: RunId) => service.runPassport(run),
+    exportRun: (run: RunId) => service.exportRun(run),
     viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
     setOnline: (online: boolean) => service.setOnline(online),
   }

@@ -1,4 +1,4 @@
-import {migrate} from './migrate.ts'
+import {isMigrated, migrate} from './migrate.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgDevices} from './pg-devices.ts'
@@ -35,5 +35,6 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     modelCalls: pgModelCalls(sql),
     tokens: pgTokens(sql),
     tasks: pgTasks(sql),
+    health: {migrated: () => isMigrated(sql)},
   }
 }

@@ -41,6 +41,13 @@ export interface Store {
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
   readonly tasks: TaskBook
+  readonly health: StoreHealth
+}
+
+/** For whoever asks whether this process can work. */
+export interface StoreHealth {
+  /** True when the schema is what this build needs; throws when the database cannot be reached. */
+  migrated(): Promise<boolean>
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
