@@ -6,6 +6,7 @@ import {protocolHeader} from '../runtime/protocol/wire.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import type {Authenticate} from './principal.ts'
+import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {eventRoutes} from './routes/events.ts'
@@ -14,7 +15,7 @@ import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {type Models, modelRoutes} from './routes/models.ts'
-import {passportRoutes} from './routes/passports.ts'
+import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 
 export type AppParts = {
@@ -23,6 +24,7 @@ export type AppParts = {
   authenticate: Authenticate
   models: Models
   cors: {origins: string[]} | null
+  publisherRole: string
   bodyBytes: number
   heartbeatMs: number
   closing: AbortSignal
@@ -41,7 +43,8 @@ export function createApp(parts: AppParts): App {
   custodyRoutes(app, context)
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
-  passportRoutes(app, context.store)
+  runRoutes(app, context)
+  agentRoutes(app, {...context, publisherRole: parts.publisherRole})
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))

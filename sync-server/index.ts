@@ -42,6 +42,8 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** Role of those who publish agents and move the active version; `publisher` unless told. */
+  publisherRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -94,6 +96,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     authenticate: options.authenticate,
     models: options.models ?? {},
     cors: options.cors ?? null,
+    publisherRole: options.publisherRole ?? 'publisher',
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
     closing: closing.signal,

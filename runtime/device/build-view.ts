@@ -1,8 +1,7 @@
 import type {LoopState} from '../loop/run-loop.ts'
 import type {DeviceId, RunId} from '../protocol/ids.ts'
 import {type Passport, passportOf} from '../protocol/passport.ts'
-import {runStatus} from '../protocol/run.ts'
-import type {SessionState} from '../protocol/session.ts'
+import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {type DurableEvent, transcriptOf} from '../protocol/transcript.ts'
 import type {SessionRecord} from '../storage/device-store.ts'
@@ -20,6 +19,8 @@ export type ViewParts = {
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
+  /** Milliseconds since 1970: how long the run has worked is measured to here. */
+  now: number
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
@@ -36,7 +37,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
     settled: isSettled(loop, connection),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, {pending, rejected}, record.confirmed.head),
+    passport: passportOf(current, {pending, rejected}, record.confirmed.head, parts.now),
     pending: pending.length,
     rejected: rejected.length,
     head: record.confirmed.head,
@@ -57,7 +58,7 @@ export function listItem(record: SessionRecord, pending: number): SessionListIte
 }
 
 function statusOf(state: SessionState): SessionView['status'] {
-  return state.run ? runStatus(state.run, state.operations) : 'idle'
+  return state.run || state.closed ? sessionStatus(state) : 'idle'
 }
 
 function custodyOf(state: SessionState, device: DeviceId): SessionView['custody'] {

@@ -1,6 +1,7 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
-import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define.ts'
+import type {Router} from '../loop/route.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
@@ -24,6 +25,7 @@ import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
+import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {OpenSession} from './open-session.ts'
@@ -31,7 +33,9 @@ import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './run
 
 export type DeviceParts = {
   store: DeviceStore
+  /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
+  router?: Router | undefined
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
@@ -67,6 +71,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #registry: AgentRegistry
   #closed = false
   #listing: Promise<void> | null = null
 
@@ -75,7 +80,9 @@ class DeviceRuntime {
     private readonly device: DeviceId,
   ) {
     const {link, store, environment, publisher} = parts
+    requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
       new SyncClient({
@@ -85,6 +92,7 @@ class DeviceRuntime {
         openLog: async session => (await this.#open(session)).log,
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
+        onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
@@ -156,7 +164,7 @@ class DeviceRuntime {
   }
 
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
-    const names = this.parts.hosts.map(host => host.agent.name)
+    const names = [...new Set(this.parts.hosts.map(host => host.agent.name))]
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
@@ -239,6 +247,8 @@ class DeviceRuntime {
         hosts,
         environment,
         gateway: gatewayOf(link),
+        router: this.parts.router,
+        registry: this.#registry.read,
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
         projections: [documentProjection],

@@ -77,6 +77,7 @@ export class OpenSession {
         loop: loop.state,
         connection: connection(),
         streaming: this.#streaming,
+        now: this.parts.environment.now(),
       })
     }
   }

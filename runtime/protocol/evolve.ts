@@ -1,7 +1,7 @@
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
-import {evolveRun, isActive, type RunState, startedRun} from './run.ts'
+import {evolveRun, isActive, type RunState, runStatus, startedRun, timedRun} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
 
 /** Folds one event in; total: an event that `decide` would refuse still folds to something, never throws. */
@@ -11,7 +11,19 @@ export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   if ('unreadable' in event) {
     return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
-  return settleEnded({...evolveReadable(state, event), head, written, custody: evolveCustody(state.custody, event)})
+  const next = settleEnded({
+    ...evolveReadable(state, event),
+    head,
+    written,
+    custody: evolveCustody(state.custody, event),
+  })
+  return timed(next, event)
+}
+
+function timed(state: SessionState, event: Event): SessionState {
+  const {run, operations} = state
+  if (!run || (event.run !== run.id && event.kind !== 'session.closed')) return state
+  return {...state, run: timedRun(run, runStatus(run, operations), event.at)}
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {
@@ -41,16 +53,27 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
     case 'model.replied':
       return {...evolveOwnRun(state, event), calls: [...state.calls, ...callsOf(state, event)]}
     case 'tool.called':
-      return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
+      return {
+        ...evolveOwnRun(state, event),
+        calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call)),
+      }
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
     case 'run.completed':
       return releaseQueue(evolveOwnRun(state, event))
+    case 'session.closed':
+      return {...state, closed: event.id, run: state.run && closedRun(state.run)}
     case 'run.failed':
+    case 'run.alerted':
     case 'run.cancelled':
       return afterEnd(evolveOwnRun(state, event, {unseen: state.unanswered.length}))
     case 'operation.proposed':
-      return event.run ? {...state, operations: [...state.operations, proposedOperation(event, event.run)]} : state
+      return event.run
+        ? {
+            ...evolveOwnRun(state, event),
+            operations: [...state.operations, proposedOperation(event, event.run)],
+          }
+        : state
     default:
       return evolveOperations(evolveOwnRun(state, event), event)
   }
@@ -63,9 +86,18 @@ function evolveMessage(state: SessionState, event: Message): SessionState {
   return {...state, unanswered: [...state.unanswered, event.id], interruptedBy}
 }
 
-/** A run that may still be retried keeps its queue waiting. */
+/** A run that may still go on keeps its queue waiting. */
 function afterEnd(state: SessionState): SessionState {
-  return state.run?.ended === 'failed_retryable' || isActive(state.run) ? state : releaseQueue(state)
+  return mayGoOn(state.run) ? state : releaseQueue(state)
+}
+
+function mayGoOn(run: RunState | null): boolean {
+  return isActive(run) || run?.ended === 'failed_retryable' || run?.ended === 'alerted'
+}
+
+/** What was over stays as it ended. */
+function closedRun(run: RunState): RunState {
+  return mayGoOn(run) ? {...run, ended: 'closed'} : run
 }
 
 function releaseQueue(state: SessionState): SessionState {

@@ -13,7 +13,7 @@ import {
 } from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
-import {type RunState, runPersonKinds} from './run.ts'
+import {type RunState, type RunStatus, runPersonKinds, runStatus} from './run.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
@@ -43,6 +43,8 @@ export const sessionKinds = {
     /** What this message belongs to elsewhere; the run that it starts is pinned to it. [PIN-1] */
     correlation: correlationIdSchema.optional(),
   }),
+  /** No message and no run after this one; what is open and has not started is void. */
+  'session.closed': z.strictObject({reason: z.string().max(500).optional()}),
   ...runPersonKinds,
 }
 
@@ -85,6 +87,8 @@ export type SessionState = {
   /** The newest message that wants the step under way stopped for it; null once a step has seen it. */
   interruptedBy: EventId | null
   unreadable: {event: EventId; why: string} | null
+  /** The event that closed the session; null while it is open. */
+  closed: EventId | null
 }
 
 export const initialSession: SessionState = {
@@ -103,6 +107,7 @@ export const initialSession: SessionState = {
   queued: [],
   interruptedBy: null,
   unreadable: null,
+  closed: null,
 }
 
 export type Message = Extract<Event, {kind: 'message.posted'}>
@@ -110,6 +115,11 @@ export type Message = Extract<Event, {kind: 'message.posted'}>
 /** What this message does if it finds the run active; an inactive session simply takes it. */
 export function policyOf(state: SessionState, message: Pick<Message['data'], 'policy'>): BusyPolicy {
   return message.policy ?? state.policy
+}
+
+/** The status of the latest run, or that the whole session is closed. */
+export function sessionStatus(state: SessionState): RunStatus {
+  return state.closed ? 'closed' : runStatus(state.run, state.operations)
 }
 
 /** A run event under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1] */

@@ -3,6 +3,7 @@ import {inboxItemSchema} from './approval.ts'
 import {errorBodySchema} from './errors.ts'
 import {envelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, sessionIdSchema} from './ids.ts'
+import {pinnedVersionSchema} from './pin.ts'
 import {limits} from './version.ts'
 
 /**
@@ -16,12 +17,17 @@ import {limits} from './version.ts'
  *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
  *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
  *     │ ◀──── event: inbox {}                         because every (re)connect starts with `hello` and a pull.
+ *     │ ◀──── event: agents {}                        something was published or made active in the registry
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
+ *     │ POST /v1/runs/:id/wake ─────────────────────▶ {note?}: wakes a run that sleeps
+ *     │ GET  /v1/agents ────────────────────────────▶ every agent's versions, and the one that new runs take
+ *     │ POST /v1/agents/:name/versions ─────────────▶ publishes a manifest, once and for all
+ *     │ POST /v1/agents/:name/active ───────────────▶ {version}: new runs take it, runs under way do not [PIN-2]
  *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
@@ -77,6 +83,23 @@ export type CustodyAnswer = z.infer<typeof custodyAnswerSchema>
 export const inboxSchema = z.strictObject({approvals: z.array(inboxItemSchema)})
 export type Inbox = z.infer<typeof inboxSchema>
 
+/** What is published of an agent's version, and can never be changed under that version again. */
+export const agentManifestSchema = pinnedVersionSchema.omit({model: true})
+export type AgentManifest = z.infer<typeof agentManifestSchema>
+
+export const agentNameSchema = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected the name of an agent')
+export const activationSchema = z.strictObject({version: agentManifestSchema.shape.version})
+export const wakeSchema = z.strictObject({note: z.string().max(500).optional()})
+
+export const agentListingSchema = z.strictObject({
+  name: agentNameSchema,
+  /** The version that new runs take; null until one was made active. */
+  active: z.string().nullable(),
+  versions: z.array(agentManifestSchema.extend({publishedAt: z.number()})),
+})
+export type AgentListing = z.infer<typeof agentListingSchema>
+export const agentListSchema = z.strictObject({agents: z.array(agentListingSchema)})
+
 /** Every answer that is not 2xx. */
 export const errorAnswerSchema = z.strictObject({error: errorBodySchema})
 
@@ -85,6 +108,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('head'), session: sessionIdSchema, head: z.int()}),
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
+  z.strictObject({type: z.literal('agents')}),
   z.strictObject({type: z.literal('expired')}),
 ])
 export type LiveMessage = z.infer<typeof liveMessageSchema>

@@ -53,4 +53,12 @@ export const migrations: readonly string[] = [
     primary key (session, name)
   );
   `,
+  `
+  -- The server's registry of agents, as it was last fetched.
+  create table holdfast_agents (
+    one boolean primary key default true check (one),
+    body text not null,
+    fetched_at bigint not null
+  );
+  `,
 ]

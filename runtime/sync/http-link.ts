@@ -6,6 +6,7 @@ import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema} from '../protocol/fact.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
+  agentListSchema,
   custodyAnswerSchema,
   liveMessageSchema,
   modelListSchema,
@@ -56,6 +57,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
+    agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
     streamModel: async (name, {abortSignal, ...call}) => {
       const body = await http.stream(

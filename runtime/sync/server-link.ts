@@ -3,7 +3,7 @@ import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import type {ApprovalId, DeviceId, SessionId} from '../protocol/ids.ts'
-import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wire.ts'
+import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wire.ts'
 
 /**
  * The server as a device sees it. Every call ends: with an answer, with the server's typed error, or with `offline` or
@@ -19,6 +19,8 @@ export interface ServerLink {
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
+  /** The registry of agents. */
+  agents(): Promise<AgentListing[]>
   models(): Promise<string[]>
   streamModel(name: string, options: LanguageModelV3CallOptions): Promise<ReadableStream<LanguageModelV3StreamPart>>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>

@@ -15,6 +15,8 @@ export type SyncParts = {
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
+  /** On every connect and whenever the registry of agents moved. */
+  onAgentsChanged(): void
 }
 
 /**
@@ -94,10 +96,14 @@ export class SyncClient {
     switch (message.type) {
       case 'hello':
         this.#signal({type: 'connected'})
+        this.parts.onAgentsChanged()
         this.#track(this.#catchUp())
         return
       case 'head':
         this.#sync(message.session, true)
+        return
+      case 'agents':
+        this.parts.onAgentsChanged()
         return
       case 'fact':
         this.parts.onFactChanged(message.key)

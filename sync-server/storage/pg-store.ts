@@ -1,4 +1,5 @@
 import {migrate} from './migrate.ts'
+import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgLedger} from './pg-ledger.ts'
@@ -14,5 +15,11 @@ import type {Store} from './store.ts'
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
   await migrate(sql)
-  return {sessions: pgSessions(sql), ledger: pgLedger(sql), approvals: pgApprovals(sql), audit: pgAudit(sql)}
+  return {
+    sessions: pgSessions(sql),
+    ledger: pgLedger(sql),
+    approvals: pgApprovals(sql),
+    audit: pgAudit(sql),
+    agents: pgAgents(sql),
+  }
 }

@@ -14,7 +14,7 @@ import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import type {SessionSummary} from '../../runtime/protocol/wire.ts'
+import type {AgentListing, AgentManifest, SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
@@ -23,6 +23,7 @@ export interface Store {
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
+  readonly agents: AgentBook
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -116,10 +117,30 @@ export interface ApprovalBook {
   overdue(now: number, limit: number): Promise<{tenant: TenantId; approval: ApprovalId}[]>
 }
 
+/** Published versions of a tenant's agents, and which of each new runs take. Versions are never changed or removed. */
+export interface AgentBook {
+  /** One version once, with its audit entry: 'known' for the same manifest again, 'conflict' for another. */
+  publish(
+    where: {tenant: TenantId; name: string},
+    manifest: AgentManifest,
+    audit: AuditEntry,
+  ): Promise<'published' | 'known' | 'conflict'>
+  /** False when the version is not published. */
+  activate(where: {tenant: TenantId; name: string}, version: string, audit: AuditEntry): Promise<boolean>
+  /** At most `limit` versions, latest first. */
+  list(tenant: TenantId, limit: number): Promise<AgentListing[]>
+}
+
 export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
-  action: 'approval.granted' | 'approval.rejected' | 'approval.decision_refused'
+  action:
+    | 'approval.granted'
+    | 'approval.rejected'
+    | 'approval.decision_refused'
+    | 'agent.published'
+    | 'agent.activated'
+    | 'agent.refused'
   /** Id of the record it is about. */
   about: string
   reason: string

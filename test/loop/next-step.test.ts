@@ -5,6 +5,7 @@ import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {PinnedTool} from '../../runtime/protocol/tool.ts'
 import {call, fold, manifest, pin, type Scribe, scribe} from '../support/events.ts'
 
+const now = 1_790_000_000_000
 const agents = [{name: 'desk', version: '1.0.0', tools: pin.tools}]
 
 /** Written like a log: kinds, and a few shorthands for what comes often. */
@@ -94,7 +95,7 @@ describe('next step', () => {
   test.each(table)('[RUN-1] when %s', (_, lines, step) => {
     const desk = scribe()
     const state = fold(lines.map(line => eventOf(desk, line)))
-    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toMatchObject(step)
   })
 
   const outcomes: [Line[], string][] = [
@@ -109,7 +110,7 @@ describe('next step', () => {
   ]
   test.each(outcomes)('[LOG-7] after %j the call gets its result: %s', (lines, outcome) => {
     const desk = scribe()
-    const step = nextStep(fold(lines.map(line => eventOf(desk, line))), {device: desk.names.device, agents})
+    const step = nextStep(fold(lines.map(line => eventOf(desk, line))), {device: desk.names.device, agents, now})
     expect(step.do === 'record-results' && step.results.map(result => result.outcome)).toEqual([outcome])
   })
 
@@ -127,7 +128,7 @@ describe('next step', () => {
     const desk = scribe()
     const news = desk.event('message.posted') as Event
     const state = fold([...lines.map(line => eventOf(desk, line)), news])
-    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toMatchObject(step)
     expect(state.unanswered).toEqual([news.id])
   })
 
@@ -140,7 +141,7 @@ describe('next step', () => {
       desk.event('message.posted') as Event,
       next.event('run.started') as Event,
     ])
-    const step = nextStep(state, {device: desk.names.device, agents})
+    const step = nextStep(state, {device: desk.names.device, agents, now})
     expect(step.do === 'record-results' && step.results.map(({outcome}) => outcome)).toEqual(['aborted', 'aborted'])
   })
 
@@ -148,7 +149,7 @@ describe('next step', () => {
     const desk = scribe()
     const rounds: Line[] = ['step.prepared', 'read call', 'returned']
     const state = fold([...begun, ...rounds, ...rounds, ...rounds].map(line => eventOf(desk, line)))
-    expect(nextStep(state, {device: desk.names.device, agents})).toEqual({do: 'stop', bound: '3 steps'})
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toEqual({do: 'stop', bound: '3 steps'})
   })
 
   const [lookup, note, refund] = pin.tools as [PinnedTool, PinnedTool, PinnedTool]
@@ -183,14 +184,14 @@ describe('next step', () => {
   test.each(builds)('[PIN-3] a build that %s', (_, build, lines, step) => {
     const written = scribe()
     const state = fold(lines.map(line => eventOf(written, line)))
-    expect(nextStep(state, {device: written.names.device, agents: build})).toMatchObject(step)
+    expect(nextStep(state, {device: written.names.device, agents: build, now})).toMatchObject(step)
   })
 
   test('[LOG-4] an unreadable event stops the run visibly', () => {
     const desk = scribe()
     const strange = {...desk.event('message.posted'), unreadable: 'kind "x.y" is not known'} as LoggedEvent
     const state = evolve(fold(prepared.map(line => eventOf(desk, line))), strange)
-    const step = nextStep(state, {device: desk.names.device, agents})
+    const step = nextStep(state, {device: desk.names.device, agents, now})
     expect(step).toMatchObject({do: 'wait', for: 'version', why: expect.stringContaining('x.y')})
   })
 })
