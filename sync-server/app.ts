@@ -3,12 +3,14 @@ import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
+import type {Eraser} from './authority/erase.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import type {Authenticate} from './principal.ts'
 import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {custodyRoutes} from './routes/custody.ts'
+import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
@@ -21,6 +23,7 @@ import {sessionRoutes} from './routes/sessions.ts'
 export type AppParts = {
   context: OperationContext
   driver: OperationDriver
+  eraser: Eraser
   authenticate: Authenticate
   models: Models
   cors: {origins: string[]} | null
@@ -39,12 +42,13 @@ export function createApp(parts: AppParts): App {
   app.get('/healthz', c => c.json({ok: true}))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, driver)
-  sessionRoutes(app, context.store)
+  sessionRoutes(app, context)
   custodyRoutes(app, context)
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   runRoutes(app, context)
   agentRoutes(app, {...context, publisherRole: parts.publisherRole})
+  erasureRoutes(app, parts.eraser)
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))

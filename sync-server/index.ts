@@ -2,8 +2,11 @@ import type {Environment} from '../runtime/protocol/environment.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
+import type {Authority} from './authority/authority.ts'
+import type {Eraser} from './authority/erase.ts'
 import {operationDriver} from './authority/operations.ts'
 import {type Bus, createBus} from './bus.ts'
+import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
@@ -16,6 +19,7 @@ import {repeat, sweepOnce} from './sweep.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
+export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
   type Authorisation,
   type ChangedFact,
@@ -55,6 +59,19 @@ export type SyncServerOptions = {
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
   }
+  /** What is kept beside the store: erased and exported with it. */
+  layers?: readonly DataLayer[]
+  roles?: {
+    /** May erase and export for any subject of its tenant; `operator` unless told. */
+    operator?: string
+  }
+  erasure?: {
+    /**
+     * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
+     * Postgres does it in its own hours instead.
+     */
+    rewriteFiles?: boolean
+  }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
   /** Told of every fault of the server or of the code it was given; writes to standard error unless told. */
@@ -66,6 +83,8 @@ export type SyncServer = {
   fetch(request: Request): Response | Promise<Response>
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
+  /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
+  sweep(): Promise<void>
   /** Resolves when no operation is under way. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
@@ -89,10 +108,13 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const onFault = options.onFault ?? (error => console.error(error))
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
+  const eraser = {...context, ...eraserOf(options)}
+  const sweep = () => sweepOnce(context, driver, eraser)
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
+    eraser,
     authenticate: options.authenticate,
     models: options.models ?? {},
     cors: options.cors ?? null,
@@ -109,9 +131,10 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(() => sweepOnce(context, driver), options.limits?.sweepMs ?? 5000, onFault)
+      stopSweep = repeat(sweep, options.limits?.sweepMs ?? 5000, onFault)
       await driver.scan(Number.MAX_SAFE_INTEGER)
     },
+    sweep,
     idle: driver.idle,
     close: async () => {
       closing.abort()
@@ -119,6 +142,14 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await stopSweep?.()
       await driver.close()
     },
+  }
+}
+
+function eraserOf({layers, roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority> {
+  return {
+    layers: layers ?? [],
+    operatorRole: roles?.operator ?? 'operator',
+    rewriteFiles: erasure?.rewriteFiles ?? true,
   }
 }
 

@@ -1,10 +1,11 @@
 import type {LoopState} from '../loop/run-loop.ts'
+import {erasedSentence} from '../protocol/erasure.ts'
 import type {DeviceId, RunId} from '../protocol/ids.ts'
 import {type Passport, passportOf} from '../protocol/passport.ts'
 import {type SessionState, sessionStatus} from '../protocol/session.ts'
-import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
-import {type DurableEvent, transcriptOf} from '../protocol/transcript.ts'
-import type {SessionRecord} from '../storage/device-store.ts'
+import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
+import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
 
 /** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
 export const screenEvents = 400
@@ -21,6 +22,9 @@ export type ViewParts = {
   streaming: {run: RunId; text: string} | null
   /** Milliseconds since 1970: how long the run has worked is measured to here. */
   now: number
+  erased: ErasedSession | null
+  /** The nearest source of this branch that was erased. */
+  erasedSource: ErasedSession | null
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
@@ -30,7 +34,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
-    entries: transcriptOf(events),
+    entries: entriesOf(parts),
     earlier: events.length >= screenEvents,
     streaming,
     status: statusOf(current),
@@ -42,6 +46,37 @@ export function buildSessionView(parts: ViewParts): SessionView {
     rejected: rejected.length,
     head: record.confirmed.head,
     storageFault: loop.fault ? loop.fault.message : null,
+    erased: parts.erased && erasedOf(parts.erased),
+  }
+}
+
+/** A tombstone stands where the words stood: in place of the session, or at the start of a branch of it. [RET-2] */
+function entriesOf({events, erased, erasedSource}: ViewParts): TranscriptEntry[] {
+  const entries = transcriptOf(events)
+  if (erased) return [tombstone(erased, erasedSentence(erased))]
+  if (!erasedSource || events.length >= screenEvents) return entries
+  return [tombstone(erasedSource, 'What this branch inherited was erased.'), ...entries]
+}
+
+function tombstone({erasure, at}: ErasedSession, text: string): NoticeEntry {
+  return {type: 'notice', about: 'erased', id: erasure, at, text, durability: {status: 'device'}}
+}
+
+function erasedOf({at, why, unsent}: ErasedSession): Erased {
+  return {at, why, unsent}
+}
+
+/** What the list shows of a session that was erased, until its user removes the data of this device. */
+export function erasedItem(erased: ErasedSession): SessionListItem {
+  return {
+    id: erased.session,
+    agent: '',
+    title: null,
+    excerpt: erasedSentence(erased),
+    updatedAt: erased.at,
+    pending: 0,
+    status: 'idle',
+    erased: erasedOf(erased),
   }
 }
 
@@ -54,7 +89,16 @@ function isSettled(loop: LoopState, connection: Connection): boolean {
 
 export function listItem(record: SessionRecord, pending: number): SessionListItem {
   const {id, current, excerpt, updatedAt} = record
-  return {id, agent: current.agent ?? '', title: current.title, excerpt, updatedAt, pending, status: statusOf(current)}
+  return {
+    id,
+    agent: current.agent ?? '',
+    title: current.title,
+    excerpt,
+    updatedAt,
+    pending,
+    status: statusOf(current),
+    erased: null,
+  }
 }
 
 function statusOf(state: SessionState): SessionView['status'] {

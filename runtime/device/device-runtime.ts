@@ -4,6 +4,7 @@ import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define
 import type {Router} from '../loop/route.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
+import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {DataOf, Draft} from '../protocol/event.ts'
 import {
@@ -26,9 +27,11 @@ import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
-import {listItem} from './build-view.ts'
+import {erasedItem, listItem} from './build-view.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {migrationDraft} from './migrate-run.ts'
 import {OpenSession} from './open-session.ts'
+import {purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 
 export type DeviceParts = {
@@ -74,6 +77,7 @@ class DeviceRuntime {
   readonly #registry: AgentRegistry
   #closed = false
   #listing: Promise<void> | null = null
+  #purging: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly parts: DeviceParts,
@@ -89,7 +93,9 @@ class DeviceRuntime {
         link,
         store,
         environment,
+        device,
         openLog: async session => (await this.#open(session)).log,
+        purge: orders => this.#purgeInTurn(orders),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
@@ -107,6 +113,7 @@ class DeviceRuntime {
   async close(): Promise<void> {
     this.#closed = true
     await this.#sync?.close()
+    await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
     await this.#listing
   }
@@ -117,7 +124,7 @@ class DeviceRuntime {
       openSession: async (id, how) => {
         const session = await open(id)
         if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
-        else if (!session.log.state.session) {
+        else if (!session.log.state.session && !session.log.erased) {
           throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
         }
       },
@@ -134,6 +141,14 @@ class DeviceRuntime {
       retry: async (id, event) => {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
+      },
+      extend: async (id, event) => {
+        const session = await open(id)
+        await this.#write(session, {id: event, kind: 'run.extended', data: {}, ...session.runRef()})
+      },
+      migrate: async (id, event, to) => this.#migrate(await open(id), event, to),
+      close: async (id, event, reason) => {
+        await this.#write(await open(id), {id: event, kind: 'session.closed', data: reason ? {reason} : {}})
       },
       takeOver: async id => this.#takeOver((await open(id)).log),
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
@@ -161,6 +176,14 @@ class DeviceRuntime {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
     const subject = parse(subjectIdSchema, this.#author(), 'subject')
     await session.log.append({type: 'person', subject}, [draft])
+  }
+
+  /** Said again after its answer was lost, it must not be checked against the version that it has brought about. */
+  async #migrate(session: OpenSession, event: EventId, to: {version: string; reason: string}): Promise<void> {
+    if ((await this.parts.store.byIds([event])).length > 0) return
+    const {hosts, link} = this.parts
+    const draft = await migrationDraft({hosts, gateway: gatewayOf(link)}, session.log.state, to)
+    await this.#write(session, {...draft, id: event})
   }
 
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
@@ -288,11 +311,40 @@ class DeviceRuntime {
 
   async #list() {
     const records = await this.parts.store.sessions()
-    return await Promise.all(
+    const listed = await Promise.all(
       records
         .filter(record => record.current.session)
         .map(async record => listItem(record, (await this.parts.store.pending(record.id, 1)).length)),
     )
+    return [...listed, ...(await this.parts.store.allErased()).map(erasedItem)]
+  }
+
+  #purgeInTurn(orders: readonly PurgeOrder[]): Promise<void> {
+    const turn = this.#purging.then(async () => {
+      for (const order of orders) await this.#purge(order)
+    })
+    this.#purging = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** First everybody who could still write is stopped; whoever watches then sees what stands in its place. */
+  async #purge(order: PurgeOrder): Promise<void> {
+    const {store} = this.parts
+    const {erasure, why, at} = order
+    const sessions = await sessionsToPurge(store, order)
+    const open = await Promise.all(sessions.map(id => this.#open(id)))
+    for (const {log} of open) {
+      if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
+    }
+    await purge(store, order, sessions, documentProjection)
+    for (const session of open) {
+      const {log} = session
+      await session.close()
+      this.#sessions.delete(log.id)
+      this.parts.publisher.publish(`session:${log.id}`, await (await this.#open(log.id)).watch())
+    }
+    this.#wakeAll()
+    this.#listChanged()
   }
 
   /** Many changes in a burst become one new list. */

@@ -3,7 +3,7 @@ import {RunLoop} from '../loop/run-loop.ts'
 import type {RunId, SessionId} from '../protocol/ids.ts'
 import type {Connection, SessionView} from '../protocol/session-view.ts'
 import {limits} from '../protocol/version.ts'
-import type {Projection} from '../storage/device-store.ts'
+import type {DeviceStore, ErasedSession, Projection, SessionRecord} from '../storage/device-store.ts'
 import {SessionLog} from '../storage/session-log.ts'
 import {buildSessionView, screenEvents} from './build-view.ts'
 import type {Publisher} from './runtime-service.ts'
@@ -78,6 +78,8 @@ export class OpenSession {
         connection: connection(),
         streaming: this.#streaming,
         now: this.parts.environment.now(),
+        erased: log.erased,
+        erasedSource: await erasedSource(store, record),
       })
     }
   }
@@ -135,6 +137,16 @@ export class OpenSession {
     this.#documents.set(name, snapshot)
     this.parts.publisher.publish(`document:${this.log.id}:${name}`, snapshot)
   }
+}
+
+async function erasedSource(store: DeviceStore, record: SessionRecord): Promise<ErasedSession | null> {
+  let source = record.current.forkedFrom?.session
+  while (source) {
+    const erased = await store.erased(source)
+    if (erased) return erased
+    source = (await store.session(source))?.current.forkedFrom?.session
+  }
+  return null
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array | null | undefined): boolean {

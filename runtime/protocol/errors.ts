@@ -11,6 +11,7 @@ export const errorMeanings = {
   token_expired: 'The token has expired; ask for a new one and try again.',
   forbidden: 'The caller may not do this.',
   not_found: 'No such record, or it belongs to somebody else.',
+  erased: 'The session was erased on request or when its time was over; nothing more can be added to it.',
   too_large: 'A value is larger than the stated limit.',
   conflict: 'The record already holds different content under this id.',
   refused: 'The state met does not allow this; the details name what is legal instead.',

@@ -34,7 +34,11 @@ export type SessionView = {
   head: number
   /** The write that could not be made durable, or null. */
   storageFault: string | null
+  /** The session was erased: nothing of it is left here, and nothing can be added. */
+  erased: Erased | null
 }
+
+export type Erased = {at: number; why: 'requested' | 'retention'; unsent: number}
 
 export type SessionListItem = {
   id: SessionId
@@ -45,4 +49,5 @@ export type SessionListItem = {
   updatedAt: number
   pending: number
   status: SessionView['status']
+  erased: Erased | null
 }

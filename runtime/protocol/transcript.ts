@@ -1,5 +1,5 @@
 import type {DataOf, LoggedEvent} from './event.ts'
-import type {EventId} from './ids.ts'
+import type {ErasureId, EventId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
@@ -27,7 +27,9 @@ export type ToolEntry = Base & {
   } | null
 }
 
-export type NoticeEntry = Base & {
+export type NoticeEntry = Omit<Base, 'id'> & {
+  /** An erasure has left no event to name. */
+  id: EventId | ErasureId
   type: 'notice'
   /** Why the line is there; the page words it. */
   about:
@@ -44,6 +46,7 @@ export type NoticeEntry = Base & {
     | 'closed'
     | 'custody'
     | 'unreadable'
+    | 'erased'
   text: string
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {inboxItemSchema} from './approval.ts'
+import {purgeOrderSchema} from './erasure.ts'
 import {errorBodySchema} from './errors.ts'
 import {envelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, sessionIdSchema} from './ids.ts'
@@ -13,12 +14,15 @@ import {limits} from './version.ts'
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
  *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
  *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
- *     │ GET  /v1/sessions ──────────────────────────▶ the subject's sessions with their heads
+ *     │ GET  /v1/sessions?device=id ────────────────▶ the subject's sessions with their heads, and what this device
+ *     │                                               has to purge; it answers POST /v1/erasures/purged [RET-3]
+ *     │ POST /v1/erasures, GET /v1/erasures/:id ────▶ erase a session or a subject; what is done and outstanding
  *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
  *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
  *     │ ◀──── event: inbox {}                         because every (re)connect starts with `hello` and a pull.
  *     │ ◀──── event: agents {}                        something was published or made active in the registry
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
+ *     │ ◀──── event: erased {}                        List the sessions again: something is to be purged.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
@@ -67,7 +71,12 @@ export const sessionSummarySchema = z.strictObject({
   updatedAt: z.number(),
 })
 export type SessionSummary = z.infer<typeof sessionSummarySchema>
-export const sessionListSchema = z.strictObject({sessions: z.array(sessionSummarySchema)})
+/** `erased` holds what this device, named in the query, has not purged yet. [RET-3] */
+export const sessionListSchema = z.strictObject({
+  sessions: z.array(sessionSummarySchema),
+  erased: z.array(purgeOrderSchema),
+})
+export type SessionList = z.infer<typeof sessionListSchema>
 
 export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
 
@@ -109,6 +118,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
   z.strictObject({type: z.literal('agents')}),
+  z.strictObject({type: z.literal('erased')}),
   z.strictObject({type: z.literal('expired')}),
 ])
 export type LiveMessage = z.infer<typeof liveMessageSchema>

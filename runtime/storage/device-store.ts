@@ -1,6 +1,6 @@
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, ErasureId, EventId, SessionId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
@@ -44,6 +44,20 @@ export interface DeviceStore {
   agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
   saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
+  erased(session: SessionId): Promise<ErasedSession | null>
+  allErased(): Promise<ErasedSession[]>
+  /** Rewrites the files, so that nothing of what was deleted can be read from them; nothing else runs meanwhile. [RET-3] */
+  scrub(): Promise<void>
+}
+
+/** An erased session as its device remembers it. [RET-3] */
+export type ErasedSession = {
+  session: SessionId
+  erasure: ErasureId
+  why: 'requested' | 'retention'
+  at: number
+  /** Messages that had not reached the server, or were refused by it: nobody else had them. */
+  unsent: number
 }
 
 export interface UnitOfWork {
@@ -64,6 +78,12 @@ export interface UnitOfWork {
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */
+  eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
+  /** Copies of facts are of a subject, of no session. */
+  eraseFacts(): Promise<void>
+  /** Forgets the snapshots of a session's documents; its events can make them again. */
+  dropDocuments(session: SessionId): Promise<void>
   /** The application's own tables, in the same transaction. */
   sql<Row>(query: string, params?: unknown[]): Promise<Row[]>
 }

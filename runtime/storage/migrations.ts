@@ -54,6 +54,16 @@ export const migrations: readonly string[] = [
   );
   `,
   `
+  -- What stands in the place of an erased session: no word of it, only that it was and how much it took.
+  create table holdfast_erased (
+    session text primary key,
+    erasure text not null,
+    why text not null,
+    at bigint not null,
+    unsent int not null
+  );
+  `,
+  `
   -- The server's registry of agents, as it was last fetched.
   create table holdfast_agents (
     one boolean primary key default true check (one),

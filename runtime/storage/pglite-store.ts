@@ -9,6 +9,7 @@ import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
+import {erasedRows, eraseSession, scrub} from './pglite-erase.ts'
 import {readStored} from './read-stored.ts'
 
 type Sql = Pick<Transaction, 'query'>
@@ -37,6 +38,9 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     agents: () => agentsOf(db),
     saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
+    erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
+    allErased: () => erasedRows(db, 'order by at desc, session desc'),
+    scrub: () => scrub(db),
   }
 }
 
@@ -67,6 +71,13 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     document: (session, name) => documentOf(tx, session, name),
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
+    eraseSession: (session, by) => eraseSession(tx, session, by),
+    eraseFacts: async () => {
+      await tx.query('delete from holdfast_facts')
+    },
+    dropDocuments: async session => {
+      await tx.query('delete from holdfast_documents where session = $1', [session])
+    },
     sql: (query, params) => rows(tx, query, params),
   }
 }

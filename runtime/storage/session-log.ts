@@ -1,5 +1,6 @@
 import {decide} from '../protocol/decide.ts'
 import type {Environment} from '../protocol/environment.ts'
+import {erasedSentence} from '../protocol/erasure.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {
   type Actor,
@@ -17,7 +18,7 @@ import {refusalError} from '../protocol/refusal.ts'
 import {initialSession, type SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
-import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
+import type {DeviceStore, ErasedSession, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
 import {foldPending, followOn} from './fold-log.ts'
 import {readStored} from './read-stored.ts'
 
@@ -32,6 +33,7 @@ export class SessionLog {
   readonly id: SessionId
   #record: SessionRecord
   #queue: Promise<unknown> = Promise.resolve()
+  #erased: ErasedSession | null
   readonly #listeners = new Set<() => void>()
 
   private constructor(
@@ -40,9 +42,11 @@ export class SessionLog {
     private readonly environment: Environment,
     private readonly projections: readonly Projection[],
     record: SessionRecord,
+    erased: ErasedSession | null,
   ) {
     this.id = record.id
     this.#record = record
+    this.#erased = erased
   }
 
   static async open(
@@ -50,7 +54,26 @@ export class SessionLog {
     id: SessionId,
   ): Promise<SessionLog> {
     const record = (await parts.store.session(id)) ?? emptyRecord(id)
-    return new SessionLog(parts.store, parts.device, parts.environment, parts.projections, record)
+    return new SessionLog(
+      parts.store,
+      parts.device,
+      parts.environment,
+      parts.projections,
+      record,
+      await parts.store.erased(id),
+    )
+  }
+
+  /** Set once the session was erased; then nothing is written to it any more. [RET-3] */
+  get erased(): ErasedSession | null {
+    return this.#erased
+  }
+
+  /** Resolves when nothing under way can write to this session any more: what comes later is refused. */
+  retire(erased: ErasedSession): Promise<void> {
+    return this.#exclusively(async () => {
+      this.#erased = erased
+    })
   }
 
   /** Confirmed and pending events folded: what this device acts on. */
@@ -199,7 +222,10 @@ export class SessionLog {
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(work)
+    const result = this.#queue.then(() => {
+      if (this.#erased) throw new HoldfastError('erased', erasedSentence(this.#erased))
+      return work()
+    })
     this.#queue = result.catch(() => undefined)
     return result
   }

@@ -53,7 +53,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     setOnline: online => http.setOnline(online),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
-    sessions: async () => (await http.json(sessionListSchema, 'GET', '/v1/sessions')).sessions,
+    sessions: device => http.json(sessionListSchema, 'GET', `/v1/sessions?device=${path(device)}`),
+    purged: async (device, erasures) => {
+      await http.json(z.strictObject({}), 'POST', '/v1/erasures/purged', {device, erasures})
+    },
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),

@@ -2,8 +2,8 @@ import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sd
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {ApprovalId, DeviceId, SessionId} from '../protocol/ids.ts'
-import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wire.ts'
+import type {ApprovalId, DeviceId, ErasureId, SessionId} from '../protocol/ids.ts'
+import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
  * The server as a device sees it. Every call ends: with an answer, with the server's typed error, or with `offline` or
@@ -12,7 +12,9 @@ import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, Session
 export interface ServerLink {
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   pull(session: SessionId, after: number): Promise<Page>
-  sessions(): Promise<SessionSummary[]>
+  /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
+  sessions(device: DeviceId): Promise<SessionList>
+  purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
   /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`. [CUS-1] */
   claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number}): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */

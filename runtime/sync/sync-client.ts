@@ -1,6 +1,7 @@
 import type {Environment} from '../protocol/environment.ts'
+import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import type {SessionId} from '../protocol/ids.ts'
+import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts'
 import type {LiveMessage} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
@@ -12,11 +13,14 @@ export type SyncParts = {
   link: CuttableLink
   store: DeviceStore
   environment: Environment
+  device: DeviceId
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
   /** On every connect and whenever the registry of agents moved. */
   onAgentsChanged(): void
+  /** Resolves when nothing of it is left on this device. */
+  purge(orders: readonly PurgeOrder[]): Promise<void>
 }
 
 /**
@@ -108,6 +112,9 @@ export class SyncClient {
       case 'fact':
         this.parts.onFactChanged(message.key)
         return
+      case 'erased':
+        this.#track(this.#catchUp())
+        return
       case 'expired':
       case 'inbox':
         return
@@ -117,14 +124,36 @@ export class SyncClient {
   /** After every (re)connect: everything that either side may have missed. */
   async #catchUp(): Promise<void> {
     try {
-      const remote = await this.parts.link.sessions()
-      for (const {id, head} of remote) {
+      const {sessions, erased} = await this.parts.link.sessions(this.parts.device)
+      // First what must go, so that nothing of it is sent or built upon.
+      if (erased.length > 0) await this.#purge(erased)
+      for (const {id, head} of sessions) {
         if ((await this.parts.openLog(id)).head < head) this.#sync(id, true)
       }
       for (const {id} of await this.parts.store.sessions()) this.#sync(id, false)
     } catch {
       this.#retryLater('catch-up', () => this.#track(this.#catchUp()))
     }
+  }
+
+  async #purge(orders: readonly PurgeOrder[]): Promise<void> {
+    const {link, device, purge} = this.parts
+    await purge(orders)
+    await link.purged(
+      device,
+      orders.map(({erasure}) => erasure),
+    )
+  }
+
+  /**
+   * The server says that the session was erased; a device that had purged it before, and was put back from a copy since,
+   * is not told again by the list. Without an erasure named it is all that this device brings: then the list says more.
+   */
+  async #purgeErased(session: SessionId, error: HoldfastError): Promise<void> {
+    const erasure = erasureIdSchema.safeParse(error.details.erasure)
+    if (!erasure.success) return this.#catchUp()
+    const at = this.parts.environment.now()
+    await this.#purge([{erasure: erasure.data, whole: false, sessions: [session], at, why: 'requested'}])
   }
 
   #sync(session: SessionId, pull: boolean): void {
@@ -151,9 +180,10 @@ export class SyncClient {
       } while (job.again)
       this.#busy.delete(session)
       this.#failedCalls = 0
-    } catch {
+    } catch (error) {
       this.#busy.delete(session)
-      this.#retryLater(session, () => this.#sync(session, true))
+      const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
+      if (!gone) this.#retryLater(session, () => this.#sync(session, true))
     }
   }
 
@@ -198,4 +228,11 @@ export class SyncClient {
       this.#wakeUp = done
     })
   }
+}
+
+function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,11 +1,11 @@
 import {type CustodyState, decideClaim} from '../../runtime/protocol/custody.ts'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {DeviceId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {goneError} from './erase.ts'
 import {pokeAbout} from './poke.ts'
 
 export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyState; head: number}
@@ -13,7 +13,7 @@ export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyS
 /**
  * Grants the next epoch to whoever saw the current one: of two claims at once exactly one wins. [CUS-1]
  *
- * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's
+ * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's, `erased` for one that was
  */
 export async function claimCustody(
   authority: Authority,
@@ -30,7 +30,7 @@ export async function claimCustody(
     await locked.append(batch.sealed, {state: batch.state, at: environment.now()})
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
-  if (!result) throw new HoldfastError('not_found', 'No such session.')
+  if (!result) throw await goneError(store, principal, session)
   const {refusal, before, after, sealed} = result.value
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   return refusal ? {refusal} : {refusal: null, custody: after.custody, head: after.head}

@@ -45,7 +45,51 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
     ],
   },
   {
-    name: '3-agents',
+    name: 'memory',
+    statements: [
+      // Its row is the lock on a subject's memory, its cursor the last change of all.
+      `CREATE TABLE hf_memory_subjects (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, cursor BIGINT NOT NULL, PRIMARY KEY (tenant, subject))`,
+      // A tombstone has an empty body: nothing of what was said is left in the row.
+      `CREATE TABLE hf_memory (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, cursor BIGINT NOT NULL, status TEXT NOT NULL,
+        valid_until BIGINT, body TEXT NOT NULL, updated_at BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      'CREATE UNIQUE INDEX hf_memory_changes ON hf_memory (tenant, subject, cursor)',
+      `CREATE INDEX hf_memory_ends ON hf_memory (valid_until)
+        WHERE status IN ('accepted', 'corrected') AND valid_until IS NOT NULL`,
+      `CREATE TABLE hf_memory_sources (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, session TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, session))`,
+      'CREATE INDEX hf_memory_by_session ON hf_memory_sources (tenant, subject, session)',
+      `CREATE TABLE hf_memory_vectors (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, embedder TEXT NOT NULL, vector TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, embedder))`,
+    ],
+  },
+  {
+    name: 'erasure-1',
+    statements: [
+      `CREATE TABLE hf_erasures (
+        tenant TEXT NOT NULL, id TEXT NOT NULL, subject TEXT NOT NULL, session TEXT, sessions TEXT NOT NULL,
+        requested_by TEXT, derived BIGINT NOT NULL, layers TEXT NOT NULL, requested_at BIGINT NOT NULL,
+        erased_at BIGINT, files_at BIGINT, completed_at BIGINT, PRIMARY KEY (tenant, id))`,
+      'CREATE INDEX hf_erasures_by_subject ON hf_erasures (tenant, subject, requested_at)',
+      `CREATE INDEX hf_erasures_unfinished ON hf_erasures (requested_at)
+        WHERE erased_at IS NULL OR files_at IS NULL`,
+      `CREATE TABLE hf_tombstones (
+        tenant TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, erasure TEXT NOT NULL, at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, session))`,
+      'CREATE INDEX hf_tombstones_by_erasure ON hf_tombstones (tenant, erasure)',
+      `CREATE TABLE hf_devices (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, first_seen BIGINT NOT NULL,
+        last_seen BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      `CREATE TABLE hf_purges (
+        tenant TEXT NOT NULL, erasure TEXT NOT NULL, device TEXT NOT NULL, subject TEXT NOT NULL, purged_at BIGINT,
+        PRIMARY KEY (tenant, erasure, device))`,
+    ],
+  },
+  {
+    name: 'agents',
     statements: [
       `CREATE TABLE hf_agent_versions (
         tenant TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, manifest TEXT NOT NULL,

@@ -2,8 +2,12 @@ import {migrate} from './migrate.ts'
 import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
+import {pgDevices} from './pg-devices.ts'
+import {pgErasures} from './pg-erasures.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgMemory} from './pg-memory.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 
@@ -21,5 +25,9 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     approvals: pgApprovals(sql),
     audit: pgAudit(sql),
     agents: pgAgents(sql),
+    memory: pgMemory(sql),
+    erasures: pgErasures(sql),
+    devices: pgDevices(sql),
+    scrub: () => scrub(sql),
   }
 }

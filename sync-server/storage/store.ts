@@ -16,6 +16,8 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {AgentListing, AgentManifest, SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
+import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
+import type {MemoryStore} from './memory-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -24,6 +26,14 @@ export interface Store {
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
   readonly agents: AgentBook
+  readonly memory: MemoryStore
+  readonly erasures: ErasureBook
+  readonly devices: DeviceRegister
+  /**
+   * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
+   * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
+   */
+  scrub(): Promise<boolean>
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -141,6 +151,9 @@ export type AuditEntry = {
     | 'agent.published'
     | 'agent.activated'
     | 'agent.refused'
+    | 'session.erased'
+    | 'subject.erased'
+    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
   /** Id of the record it is about. */
   about: string
   reason: string

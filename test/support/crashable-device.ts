@@ -89,6 +89,9 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     // In the background, at no certain point among the others.
     saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),
     document: (...args) => read(() => store.document(...args)),
+    erased: id => read(() => store.erased(id)),
+    allErased: () => read(() => store.allErased()),
+    scrub: () => write('a rewrite of the files', () => store.scrub()),
   }
 }
 
