@@ -8,9 +8,10 @@ import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import type {DataOf, Draft} from '../protocol/event.ts'
+import type {Actor, DataOf, Draft} from '../protocol/event.ts'
 import {
   type DeviceId,
+  deviceIdSchema,
   type EventId,
   eventIdSchema,
   type RunId,
@@ -26,6 +27,7 @@ import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
+import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
@@ -33,10 +35,14 @@ import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {erasedItem, listItem} from './build-view.ts'
+import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
+import {earlierPassport} from './earlier-passport.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
-import {purge, sessionsToPurge} from './purge.ts'
+import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
+import {effectsAfter} from './standing.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -97,6 +103,7 @@ class DeviceRuntime {
         device,
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
+        onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
@@ -142,7 +149,19 @@ class DeviceRuntime {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
       },
-      takeOver: async id => this.#takeOver((await open(id)).log),
+      takeOver: async id => takeOver(this.#custody((await open(id)).log)),
+      continueOffline: async (id, event) => this.#continueOffline(await open(id), event),
+      handOver: async (id, to) => {
+        await handOver(this.#custody((await open(id)).log), parse(deviceIdSchema, to, 'handOver.device'))
+      },
+      devices: async id => devicesOf((await open(id)).log.state, this.device),
+      settleDivergence: async (id, settlement) => this.#settleDivergence(await open(id), settlement),
+      restoreDivergence: async (id, divergence) => {
+        const session = await open(id)
+        await restoreDivergence(this.parts.store, session.log.id, divergence)
+        session.look()
+      },
+      effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -150,8 +169,8 @@ class DeviceRuntime {
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
-      sessionPassport: async id => (await (await open(id)).view()).passport,
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
+      sessionPassport: async id => (await open(id)).passport(),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -162,13 +181,17 @@ class DeviceRuntime {
         this.parts.setToken(token)
         this.#sync?.hurry()
       },
+      hurry: async () => this.#sync?.hurry(),
     }
   }
 
   async #write(session: OpenSession, draft: Draft): Promise<void> {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
-    const subject = parse(subjectIdSchema, this.#author(), 'subject')
-    await session.log.append({type: 'person', subject}, [draft])
+    await session.log.append(this.#person(), [draft])
+  }
+
+  #person(): Actor {
+    return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
   }
 
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
@@ -206,23 +229,52 @@ class DeviceRuntime {
     return branch.session
   }
 
-  async #takeOver(log: SessionLog): Promise<void> {
-    const {link} = this.parts
-    if (!link) throw new HoldfastError('refused', 'takeOver: a runtime without a server has nobody to ask for custody')
-    await pullSession(link, log)
+  #custody(log: SessionLog) {
+    const {link, store} = this.parts
+    return {link, store, device: this.device, log}
+  }
+
+  async #continueOffline({log}: OpenSession, event: EventId): Promise<void> {
     if (log.state.custody.holder === this.device) return
-    await link.claim(log.id, {device: this.device, sawEpoch: log.record.confirmed.custody.epoch})
-    await pullSession(link, log)
+    if (this.#connection.state === 'live') {
+      throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
+    }
+    await continueOffline(log, {author: this.#person(), event: parse(eventIdSchema, event, 'event')})
+  }
+
+  async #settleDivergence(session: OpenSession, settlement: DivergenceSettlement): Promise<SessionId> {
+    const {store, environment} = this.parts
+    const there = await settleDivergence(
+      {
+        store,
+        device: this.device,
+        environment,
+        log: session.log,
+        author: this.#person(),
+        open: async id => (await this.#open(id)).log,
+      },
+      parse(settlementSchema, settlement, 'resolveDivergence'),
+    )
+    session.look()
+    return there
+  }
+
+  async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
+    await this.#open(id).then(
+      session => session.setSyncFault(error?.message ?? null),
+      () => undefined,
+    )
   }
 
   async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {
     const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
+    await this.#fetchUpTo(parent, from.seq)
     const {agent, policy, title} = parent.state
     if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)
     if (!Number.isInteger(from.seq) || from.seq < 1 || from.seq > parent.head) {
       throw new HoldfastError(
         'bad_input',
-        `after: expected an event that the server has confirmed, 1 to ${parent.head}, got ${from.seq}`,
+        `after: expected an event that the server has confirmed and this device has, 1 to ${parent.head}, got ${from.seq}`,
         {details: {field: 'after', head: parent.head}},
       )
     }
@@ -245,10 +297,20 @@ class DeviceRuntime {
   }
 
   async #runPassport(run: RunId) {
-    for (const {id, current} of await this.parts.store.sessions()) {
-      if (current.run?.id === run) return (await (await this.#open(id)).view()).passport
-    }
-    return null
+    const id = await this.parts.store.sessionOfRun(run)
+    if (!id) return null
+    const session = await this.#open(id)
+    if (session.log.state.run?.id === run) return await session.passport()
+    const standing = (await session.passport())?.branch?.standing
+    return await earlierPassport(this.parts.store, session.log.record, {run, ...(standing && {standing})})
+  }
+
+  /** A branch may be asked for at an event that another device has seen already. */
+  async #fetchUpTo(log: SessionLog, seq: number): Promise<void> {
+    const {link} = this.parts
+    if (!link || seq <= log.head) return
+    // Without the server the answer is what this device has.
+    await pullSession(link, log).catch(() => undefined)
   }
 
   #open(id: SessionId): Promise<OpenSession> {
@@ -276,6 +338,7 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
       id,
@@ -335,6 +398,7 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

@@ -18,6 +18,7 @@ import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
 import {rebuildView} from './rebuild-view.ts'
+import {recheckFacts} from './recheck-facts.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
@@ -56,6 +57,8 @@ export class StepPerformer {
     switch (step.do) {
       case 'start-run':
         return this.#startRun(state)
+      case 'resume-run':
+        return this.#resumeRun(state)
       case 'prepare-view':
         return this.#prepareView(state, step.answers)
       case 'compact':
@@ -97,6 +100,20 @@ export class StepPerformer {
   async #broughtCorrelation({unanswered}: SessionState): Promise<CorrelationId | undefined> {
     const messages = await this.parts.store.byIds(unanswered)
     return messages.findLast(isMessage)?.data.correlation
+  }
+
+  /**
+   * Names the record that is gone on from. A call that is not proposed yet was made on facts as another read them: if
+   * they have changed since, the model is told so instead of its call being proposed. [RUN-8]
+   */
+  async #resumeRun(state: SessionState): Promise<void> {
+    const run = this.#run(state)
+    const {calls, changed} = await recheckFacts(state, key => this.parts.readFact(key))
+    const output = {reason: `Changed since this was decided: ${changed.join(', ')}. Look again before you propose it.`}
+    await this.#append([
+      runDraft(state, 'run.resumed', {from: {seq: this.parts.log.head, ...run.worker}, changed}),
+      ...calls.map(({id}) => runDraft(state, 'tool.returned', {call: id, outcome: 'superseded', output})),
+    ])
   }
 
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
@@ -298,12 +315,12 @@ export class StepPerformer {
    * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
    */
   abortOvertaken(): void {
-    const {run, interruptedBy} = this.parts.log.state
+    const {run, interruptedBy, custody} = this.parts.log.state
     if (!this.#abort) return
-    const ended = run?.id !== this.#abort.run || !isActive(run)
+    const ended = run?.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
     if (!ended && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
     this.#abort.controller.abort(
-      new HoldfastError('cancelled', ended ? 'the run was ended' : 'a message interrupted this'),
+      new HoldfastError('cancelled', ended ? 'the run was ended or taken over' : 'a message interrupted this'),
     )
     this.#abort = null
   }

@@ -1,4 +1,5 @@
 import {HoldfastError} from '../protocol/errors.ts'
+import type {RunId} from '../protocol/ids.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {describeAgent} from './describe-agent.ts'
@@ -20,6 +21,8 @@ export class RunLoop {
   #driving: Promise<void> | null = null
   /** Steps in a row that failed for want of the server. */
   #restedForServer = 0
+  /** The run that this process began or resumed. */
+  #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
   readonly #performer: StepPerformer
   readonly #listeners = new Set<() => void>()
@@ -76,7 +79,7 @@ export class RunLoop {
 
   async #here() {
     const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
-    return {device: this.parts.device, agents}
+    return {device: this.parts.device, agents, began: this.#began}
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
@@ -85,12 +88,14 @@ export class RunLoop {
     const before = log.state
     try {
       await this.#performer.perform(step, before)
+      if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
-      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) this.#restForServer(error)
+      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full'))
+        this.#restForServer(error)
       else await this.#fail(error, before)
     }
   }

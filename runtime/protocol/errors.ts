@@ -23,6 +23,7 @@ export const errorMeanings = {
   cancelled: 'The caller cancelled this.',
   database_locked: 'Another process or tab holds this database.',
   database_damaged: 'The database could not be opened whole.',
+  backlog_full: 'Too many events wait for the server; nothing more is taken until it has some of them.',
   storage_full: 'The device has no room left for this write.',
   not_durable: 'A write could not be made durable.',
   model_failed: 'The model call failed.',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 import {emptyView, type ViewSize} from './compaction.ts'
-import {type CustodyState, initialCustody} from './custody.ts'
+import {type CustodyState, initialCustody, refuseAssumption} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {
   type CallId,
@@ -74,6 +74,8 @@ export type SessionState = {
   /** The last confirmed event folded in; 0 for none. */
   head: number
   custody: CustodyState
+  /** The last confirmed event of a custody holder; 0 for none. */
+  worked: number
   /** The last event of each device: what it wrote before that can no longer be appended. */
   written: Readonly<Record<DeviceId, number>>
   /** The latest run, active or not. */
@@ -103,6 +105,7 @@ export const initialSession: SessionState = {
   forkedFrom: null,
   head: 0,
   custody: initialCustody,
+  worked: 0,
   written: {},
   run: null,
   calls: [],
@@ -127,8 +130,10 @@ export function policyOf(state: SessionState, message: Pick<Message['data'], 'po
   return message.policy ?? state.policy
 }
 
-/** A run event under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1] */
-export function isFenced({custody}: SessionState, event: LoggedEvent): boolean {
-  if (event.epoch === undefined || event.device === null) return false
-  return event.epoch < custody.epoch || (event.epoch === custody.epoch && event.device !== custody.holder)
+/** Work under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1, CUS-4] */
+export function isFenced(state: SessionState, event: LoggedEvent): boolean {
+  if (event.device === null) return false
+  if (event.kind === 'custody.assumed' && !('unreadable' in event)) return refuseAssumption(state, event) !== null
+  if (event.epoch === undefined || state.custody.epoch === 0) return false
+  return event.epoch !== state.custody.epoch || event.device !== state.custody.holder
 }

@@ -30,6 +30,8 @@ import {limits} from './version.ts'
  *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]
  *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
+ *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
+ *     │ GET  /v1/sessions/:id/effects?after=seq ────▶ effects after an event, which a branch there does not undo
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
@@ -75,7 +77,12 @@ export const sessionListSchema = z.strictObject({
 })
 export type SessionList = z.infer<typeof sessionListSchema>
 
-export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
+export const claimSchema = z.strictObject({
+  device: deviceIdSchema,
+  sawEpoch: z.int().nonnegative(),
+  /** Hands custody to this device instead; it must have written in the session. [CUS-3] */
+  to: deviceIdSchema.optional(),
+})
 
 /** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */
 export const custodyAnswerSchema = z.strictObject({
@@ -84,6 +91,10 @@ export const custodyAnswerSchema = z.strictObject({
   head: z.int().nonnegative(),
 })
 export type CustodyAnswer = z.infer<typeof custodyAnswerSchema>
+
+/** Cancel and retry without a device; `event` makes a repeat harmless. [CUS-5] */
+export const runCommandSchema = z.strictObject({event: eventIdSchema, reason: z.string().max(500).optional()})
+export const runCommandAnswerSchema = z.strictObject({session: sessionIdSchema, seq: z.int().positive()})
 
 /** A decision is answered with the one item as it then stands. */
 export const inboxSchema = z.strictObject({approvals: z.array(inboxItemSchema)})

@@ -16,8 +16,8 @@ export interface ServerLink {
   /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
   sessions(device: DeviceId): Promise<SessionList>
   purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
-  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`. [CUS-1] */
-  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number}): Promise<CustodyAnswer>
+  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another. [CUS-1, CUS-3] */
+  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number; to?: DeviceId}): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */

@@ -19,7 +19,12 @@ export type SyncParts = {
   onFactChanged(key: string): void
   /** Resolves when nothing of it is left on this device. */
   purge(orders: readonly PurgeOrder[]): Promise<void>
+  /** The server takes nothing of this session, for good, and why; null once it takes something again. */
+  onRefused(session: SessionId, error: HoldfastError | null): void
 }
+
+/** Codes that the same request would get again; everything else may pass. */
+const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'conflict', 'refused', 'unreadable_event'] as const
 
 /**
  * Keeps a device level with the server over one live connection. A poke only says where to look; the records say
@@ -31,6 +36,8 @@ export class SyncClient {
   #running: Promise<void> | null = null
   #wakeUp: (() => void) | null = null
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
+  /** Sessions that are not tried again by themselves until the server speaks of them or the connection is new. */
+  readonly #refused = new Set<SessionId>()
   readonly #active = new Set<Promise<void>>()
   /** One retry at a time for each session and for the catch-up, however often it is asked for. [SYNC-6] */
   readonly #retries = new Map<SessionId | 'catch-up', ReturnType<typeof setTimeout>>()
@@ -71,7 +78,8 @@ export class SyncClient {
 
   /** Something was appended on this device: push it as soon as the server can be reached. */
   touch(session: SessionId): void {
-    if (this.#state.state === 'live' && !this.#retries.has(session)) this.#sync(session, false)
+    if (this.#state.state !== 'live' || this.#retries.has(session) || this.#refused.has(session)) return
+    this.#sync(session, false)
   }
 
   async #run(): Promise<void> {
@@ -174,8 +182,15 @@ export class SyncClient {
       } while (job.again)
       this.#busy.delete(session)
       this.#failedCalls = 0
-    } catch (error) {
+      if (this.#refused.delete(session)) this.parts.onRefused(session, null)
+    } catch (caught) {
       this.#busy.delete(session)
+      const error = HoldfastError.from(caught)
+      if (HoldfastError.is(error, ...forGood)) {
+        this.#refused.add(session)
+        this.parts.onRefused(session, error)
+        return
+      }
       const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
       if (!gone) this.#retryLater(session, () => this.#sync(session, true))
     }

@@ -5,7 +5,7 @@ import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import {foldPending, followOn} from '../../runtime/storage/fold-log.ts'
+import {fencedOff, foldPending, followOn} from '../../runtime/storage/fold-log.ts'
 import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
 import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
@@ -23,6 +23,7 @@ export const realRules = {
   nextStep,
   foldPending,
   followOn,
+  fencedOff,
   acceptedInOrder,
   rejections,
   judgeEvent,

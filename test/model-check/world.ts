@@ -54,6 +54,8 @@ export type Left = {
   /** Model calls that fail in a way that may pass. */
   failures: number
   claims: number
+  /** Times that a device which is not the holder goes on without the server. */
+  assumes: number
   /** Requests that take time, and so can be lost, doubled, overtaken or answered to nobody. */
   delays: number
   /** Moments, other than model calls, at which something else may come between. */
@@ -90,6 +92,7 @@ export const nothing: Left = {
   locals: 0,
   failures: 0,
   claims: 0,
+  assumes: 0,
   delays: 0,
   interruptions: 0,
   shortPulls: 0,

@@ -41,6 +41,7 @@ function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; 
 /** RUN-1, written out: which event is legal from which status. A new run may start whenever none is active. */
 const legal: Record<RunTransition, RunStatus[]> = {
   'run.started': ['new', 'failed_retryable', 'failed_final', 'completed', 'cancelled'],
+  'run.resumed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'step.prepared': ['running'],
   'model.replied': ['running'],
   'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],
@@ -68,7 +69,9 @@ describe('sessions', () => {
     const desk = scribe()
     const state = fold(status === 'open' ? [desk.event('session.opened')] : [])
     const {from, owner}: {from: readonly string[]; owner: string} = sessionTransitions[kind]
-    const {refusal} = decide(state, desk.event(kind))
+    // Custody is assumed by a device that does not hold it.
+    const extra = kind === 'custody.assumed' ? {device: desk.names.other} : {}
+    const {refusal} = decide(state, desk.event(kind, extra))
     if (from.includes(status)) return expect(refusal).toBeNull()
     const met = status === 'open' ? 'a session that is already open' : 'a session that has not been opened'
     expect(refusal).toMatchObject({

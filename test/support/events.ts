@@ -60,7 +60,9 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'message.posted': {text: 'Order A17 arrived broken.'},
     'document.updated': {document: 'draft', update: 'AAA='},
+    'custody.assumed': {epoch: 2, restsOn: 1},
     'run.started': {pin},
+    'run.resumed': {from: {seq: 3, holder: names.device, epoch: 1}, changed: ['order/A17']},
     'step.prepared': {number: 1, manifest: manifest([message])},
     'model.replied': {
       content: [
@@ -130,7 +132,7 @@ export function scribe(names: Cast = cast()) {
   const person = {type: 'person', subject: 'maya'} as const
   const envelope = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): Envelope => {
     const server = isServerKind(kind)
-    const ofRun = !/^(session|message|document)\./.test(kind)
+    const ofRun = !/^(session|message|document)\./.test(kind) && kind !== 'custody.assumed'
     const held = ofRun && !server && !['run.cancelled', 'run.retried'].includes(kind)
     const envelope = {
       id: env.id('event'),
