@@ -83,7 +83,9 @@ describe('sessions', () => {
     const desk = scribe()
     const state = fold(status === 'open' ? [desk.event('session.opened')] : [])
     const {from, owner}: {from: readonly string[]; owner: string} = sessionTransitions[kind]
-    const {refusal} = decide(state, desk.event(kind))
+    // Custody is assumed by a device that does not hold it.
+    const extra = kind === 'custody.assumed' ? {device: desk.names.other} : {}
+    const {refusal} = decide(state, desk.event(kind, extra))
     if (from.includes(status)) return expect(refusal).toBeNull()
     const met = status === 'open' ? 'a session that is already open' : 'a session that has not been opened'
     expect(refusal).toMatchObject({
