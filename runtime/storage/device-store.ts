@@ -17,6 +17,9 @@ export type SessionRecord = {
   updatedAt: number
 }
 
+/** A shared document: what was last folded, and what came since. */
+export type StoredDocument = {snapshot: Uint8Array | null; updates: Uint8Array[]}
+
 /**
  * Guarantee of every method: what a resolved promise reports is on disk; a rejected one changed nothing.
  * One process opens a store at a time.
@@ -43,7 +46,7 @@ export interface DeviceStore {
   rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string}[]>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
-  document(session: SessionId, name: string): Promise<Uint8Array | null>
+  document(session: SessionId, name: string): Promise<StoredDocument | null>
 }
 
 export interface UnitOfWork {
@@ -60,8 +63,11 @@ export interface UnitOfWork {
   forks(session: SessionId): Promise<{session: SessionId; seq: number}[]>
   /** As in the store, also of what this unit has written. [WRK-3] */
   asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
+  /** Writes one update behind the snapshot, so that an edit costs its own size and not the document's; how many wait there. */
+  addToDocument(session: SessionId, name: string, update: Uint8Array): Promise<{updates: number; bytes: number}>
+  /** Takes the place of the snapshot and of all updates behind it. */
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
-  document(session: SessionId, name: string): Promise<Uint8Array | null>
+  document(session: SessionId, name: string): Promise<StoredDocument | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   /** The application's own tables, in the same transaction. */

@@ -61,5 +61,13 @@ export const migrations: readonly string[] = [
     where kind = 'view.compacted';
   create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
     where kind = 'step.prepared';
+  -- Edits of a document since its snapshot: writing the snapshot at every keystroke costs what the document has become.
+  create table holdfast_document_updates (
+    session text not null,
+    name text not null,
+    place bigint generated always as identity,
+    update bytea not null,
+    primary key (session, name, place)
+  );
   `,
 ]

@@ -1,17 +1,24 @@
 import {useEffect, useLayoutEffect, useRef} from 'react'
-import type {SessionView} from '../runtime-types.ts'
+import type {SessionView, StepRef} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
 
-export function Conversation({view, onBranch}: {view: SessionView; onBranch: (after: number) => void}) {
+type Props = {view: SessionView; onBranch: (after: number) => void; onLook: (step: StepRef) => void}
+
+export function Conversation({view, onBranch, onLook}: Props) {
   const scroller = useStickToEnd(view)
   return (
     <section className="conversation" ref={scroller} aria-label="Conversation">
       {view.earlier && <p className="notice">Earlier entries are kept; this shows the latest.</p>}
       <ol className="entries">
         {view.entries.map(entry => (
-          <Entry key={entry.id + ('call' in entry ? entry.call : '')} entry={entry} onBranch={onBranch} />
+          <Entry
+            key={entry.id + ('call' in entry ? entry.call : '')}
+            entry={entry}
+            onBranch={onBranch}
+            onLook={onLook}
+          />
         ))}
         {view.streaming && (
           <li className="entry entry-reply entry-streaming">
