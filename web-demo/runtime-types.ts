@@ -12,6 +12,7 @@ export type {
   SessionListItem,
   SessionView,
   SharedDocument,
+  StandingEffects,
   TranscriptEntry,
 } from '../runtime/index.ts'
 

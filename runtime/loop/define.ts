@@ -1,11 +1,19 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
 import {documentNameSchema} from '../protocol/document.ts'
-import {HoldfastError} from '../protocol/errors.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
-import type {Budgets} from '../protocol/run.ts'
+import {
+  type Budgets,
+  budgetsSchema,
+  type MemoryProfile,
+  type ModelProfile,
+  memoryProfileSchema,
+  type Pin,
+  policyProfileSchema,
+} from '../protocol/pin.ts'
 import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
 import type {SlotEditor} from './slot-editor.ts'
@@ -38,6 +46,9 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly instructions: string
   readonly tools: Tools
   readonly budgets: Budgets
+  /** Everything of a policy profile but the session's own busy policy. */
+  readonly policy: Omit<Pin['policy'], 'busy'>
+  readonly memory: MemoryProfile
   /** Shared documents whose text goes into every view, at most 8. */
   readonly documents?: readonly string[]
   /** Who summarises earlier turns when a view grows too large; the model unless told. [VIEW-3] */
@@ -47,9 +58,14 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
 export const defaultBudgets: Budgets = {
   maxSteps: 20,
   maxToolCallsPerStep: 16,
+  maxToolCalls: 200,
+  maxTokens: 2_000_000,
+  maxCost: null,
+  wallMs: 3_600_000,
   viewTokens: 16_000,
   modelCallMs: 120_000,
   toolCallMs: 30_000,
+  onBound: 'partial',
 }
 
 /**
@@ -65,6 +81,10 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   instructions: string
   tools: Tools
   budgets?: Partial<Budgets>
+  /** Named `default` and without approval data unless told. */
+  policy?: Partial<Omit<Pin['policy'], 'busy'>>
+  /** None unless told: then no memory item reaches a view. */
+  memory?: MemoryProfile
   documents?: readonly string[]
   summaries?: 'model' | 'rules'
 }): Agent<Tools> {
@@ -74,7 +94,17 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
   requireDocuments(agent.name, agent.documents ?? [])
-  return Object.freeze({...agent, budgets: {...defaultBudgets, ...agent.budgets}})
+  const where = `agent ${agent.name}`
+  return Object.freeze({
+    ...agent,
+    budgets: configured(budgetsSchema, {...defaultBudgets, ...agent.budgets}, `${where}: budgets`),
+    policy: configured(
+      policyProfileSchema.omit({busy: true}),
+      {name: 'default', approval: {}, ...agent.policy},
+      `${where}: policy`,
+    ),
+    memory: configured(memoryProfileSchema, agent.memory ?? {name: 'none', maxItems: 0}, `${where}: memory`),
+  })
 }
 
 /** What a read or local tool is given besides its input. */
@@ -128,7 +158,7 @@ export type ModelSource =
   | LanguageModelV3
   | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModelV3 | Promise<LanguageModelV3>)
 
-/** What a run pins of its model. */
+/** By which a run finds its model again. */
 export function modelLabel(model: LanguageModelV3): string {
   return `${model.provider}/${model.modelId}`
 }
@@ -161,6 +191,8 @@ export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContr
   agent: Agent<Tools>
   model: ModelSource
   tools: ToolImplementations<Tools>
+  /** Prices and settings that a run pins with its model, by the model's label. */
+  modelProfiles?: Readonly<Record<string, Omit<ModelProfile, 'label'>>>
 }
 
 function requireName(what: string, name: string): void {
@@ -169,6 +201,11 @@ function requireName(what: string, name: string): void {
       `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
     )
   }
+}
+
+function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+  const checked = schema.safeParse(value)
+  return checked.success ? checked.data : misconfigured(badInput(what, checked.error).message)
 }
 
 function requireDocuments(agent: string, names: readonly string[]): void {

@@ -1,22 +1,24 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
-import {ExponentialBackoff, handleWhen, retry} from 'cockatiel'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import type {Actor, Draft} from '../protocol/event.ts'
+import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
-import {isActive, type Pin, type RunState} from '../protocol/run.ts'
-import type {CallState, SessionState} from '../protocol/session.ts'
+import type {CorrelationId, DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import {isActive, type RunState} from '../protocol/run.ts'
+import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
+import {modelRetry} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
+import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
 import {rebuildView} from './rebuild-view.ts'
+import {recheckFacts} from './recheck-facts.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
@@ -55,6 +57,8 @@ export class StepPerformer {
     switch (step.do) {
       case 'start-run':
         return this.#startRun(state)
+      case 'resume-run':
+        return this.#resumeRun(state)
       case 'prepare-view':
         return this.#prepareView(state, step.answers)
       case 'compact':
@@ -84,16 +88,32 @@ export class StepPerformer {
   async #startRun(state: SessionState): Promise<void> {
     const host = this.#host(state)
     const model = await this.#model(host, null)
-    const {agent} = host
-    const pin: Pin = {
-      agent: agent.name,
-      version: agent.version,
-      tools: agent.tools.map(({name, version, effect}) => ({name, version, effect})),
-      model: modelLabel(model),
-      budgets: agent.budgets,
-    }
-    const run = this.parts.environment.id('run')
+    const {environment} = this.parts
+    const route = {rule: 'newest-build', table: 'default/1'}
+    const correlation = (await this.#broughtCorrelation(state)) ?? environment.id('correlation')
+    const pin = await pinOf({host, model: modelLabel(model), busy: state.policy, route, correlation})
+    const run = environment.id('run')
     await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
+  }
+
+  /** What the newest message that starts this run belongs to elsewhere. */
+  async #broughtCorrelation({unanswered}: SessionState): Promise<CorrelationId | undefined> {
+    const messages = await this.parts.store.byIds(unanswered)
+    return messages.findLast(isMessage)?.data.correlation
+  }
+
+  /**
+   * Names the record that is gone on from. A call that is not proposed yet was made on facts as another read them: if
+   * they have changed since, the model is told so instead of its call being proposed. [RUN-8]
+   */
+  async #resumeRun(state: SessionState): Promise<void> {
+    const run = this.#run(state)
+    const {calls, changed} = await recheckFacts(state, key => this.parts.readFact(key))
+    const output = {reason: `Changed since this was decided: ${changed.join(', ')}. Look again before you propose it.`}
+    await this.#append([
+      runDraft(state, 'run.resumed', {from: {seq: this.parts.log.head, ...run.worker}, changed}),
+      ...calls.map(({id}) => runDraft(state, 'tool.returned', {call: id, outcome: 'superseded', output})),
+    ])
   }
 
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
@@ -124,7 +144,7 @@ export class StepPerformer {
     const told = await summarise({
       range,
       viewTokens,
-      model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model),
+      model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model.label),
       signal: this.#signalFor(run.id),
       deadlineMs: modelCallMs,
       environment: this.parts.environment,
@@ -136,7 +156,7 @@ export class StepPerformer {
     const run = this.#run(state)
     const host = this.#host(state)
     const view = await this.#viewOf(run, host)
-    const model = await this.#model(host, run.pin.model)
+    const model = await this.#model(host, run.pin.model.label)
     const reply = await this.#untilReplied(run, host, model, view)
     await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
   }
@@ -163,20 +183,21 @@ export class StepPerformer {
   async #untilReplied(run: RunState, host: AgentHost, model: LanguageModelV3, view: PreparedView): Promise<Reply> {
     const {log, environment, onText} = this.parts
     const over = this.#signalFor(run.id)
-    const policy = retry(
-      handleWhen(error => HoldfastError.is(error, 'model_failed') && error.details.retryable !== false),
-      {maxAttempts: 2, backoff: new ExponentialBackoff({initialDelay: this.parts.retryDelayMs ?? 500, maxDelay: 8000})},
-    )
+    const step = run.step?.id
+    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    const policy = modelRetry(this.parts.retryDelayMs ?? 500, () => environment.random())
     try {
-      return await policy.execute(async () => {
+      return await policy.execute(async ({attempt: tries}) => {
         const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
         const signal = AbortSignal.any([over, timeout])
         return await callModel({
           model,
           view,
           tools: host.agent.tools,
+          settings: run.pin.model.settings,
           signal,
           environment,
+          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: tries + 1},
           onText: text => onText(run.id, text),
         }).catch(error => {
           if (!timeout.aborted || over.aborted) throw error
@@ -294,12 +315,12 @@ export class StepPerformer {
    * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
    */
   abortOvertaken(): void {
-    const {run, interruptedBy} = this.parts.log.state
+    const {run, interruptedBy, custody} = this.parts.log.state
     if (!this.#abort) return
-    const ended = run?.id !== this.#abort.run || !isActive(run)
+    const ended = run?.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
     if (!ended && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
     this.#abort.controller.abort(
-      new HoldfastError('cancelled', ended ? 'the run was ended' : 'a message interrupted this'),
+      new HoldfastError('cancelled', ended ? 'the run was ended or taken over' : 'a message interrupted this'),
     )
     this.#abort = null
   }
@@ -319,6 +340,10 @@ export class StepPerformer {
       }),
     ])
   }
+}
+
+function isMessage(event: LoggedEvent): event is Message {
+  return event.kind === 'message.posted' && !('unreadable' in event)
 }
 
 function toolError(call: CallState, error: string): ToolReturn {

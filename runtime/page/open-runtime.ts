@@ -74,6 +74,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     environment: systemEnvironment,
   }
   const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
+  const online = () => void parts.service.hurry().catch(() => undefined)
+  addEventListener('online', online)
   return {
     ...createSessions(parts),
     subscribeRole(listener) {
@@ -83,6 +85,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     killWorker: () => client.kill(),
     async close() {
       stopTokens()
+      removeEventListener('online', online)
       client.close()
     },
   }

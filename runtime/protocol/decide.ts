@@ -1,3 +1,4 @@
+import {refuseAssumption} from './custody.ts'
 import type {Event} from './event.ts'
 import type {CallId, RunId} from './ids.ts'
 import {jsonBytes, sameJson} from './json.ts'
@@ -36,6 +37,7 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   const late = refuseStaleEpoch(state, event) ?? refuseLateEvent(state, event)
   if (late) return late
   if (event.kind === 'message.posted') return refuseMessage(state, event)
+  if (event.kind === 'custody.assumed') return refuseAssumption(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
   if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
   return null

@@ -10,12 +10,14 @@ import {noSlots, patchSlots} from './slots.ts'
 export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   const head = Math.max(state.head, event.seq ?? 0)
   const written = writtenAfter(state, event)
+  const worked =
+    event.epoch === undefined || event.device === null ? state.worked : Math.max(state.worked, event.seq ?? 0)
   if ('unreadable' in event) {
-    return {...state, head, written, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
+    return {...state, head, written, worked, unreadable: state.unreadable ?? {event: event.id, why: event.unreadable}}
   }
   const custody = evolveCustody(state.custody, event)
   const view = evolveViewSize(state.view, event)
-  return settleEnded({...evolveReadable(state, event), head, written, custody, view})
+  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view})
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {

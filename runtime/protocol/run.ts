@@ -1,33 +1,14 @@
 import * as z from 'zod'
 import type {Event, Kind} from './event.ts'
-import {type CallId, callIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
+import {type CallId, callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
 import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
+import {type Pin, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
-import {type Basis, basisSchema, pinnedToolSchema} from './tool.ts'
+import {type Basis, basisSchema} from './tool.ts'
 
-/** Everything a run may not change its mind about while it lives. [PIN-1] */
-export const pinSchema = z.strictObject({
-  agent: z.string().min(1).max(100),
-  version: z.string().min(1).max(50),
-  tools: z.array(pinnedToolSchema).max(200),
-  model: z.string().max(200),
-  budgets: z.strictObject({
-    maxSteps: z.int().min(1).max(1000),
-    maxToolCallsPerStep: z.int().min(1).max(128),
-    /** Estimated tokens that a prepared view may hold. */
-    viewTokens: z.int().min(256),
-    /** The share of `viewTokens` at which earlier turns are summarised; 0.75 when it is not given. [VIEW-3] */
-    compactAt: z.number().positive().max(1).optional(),
-    /** Milliseconds that one model call may take from start to finish. */
-    modelCallMs: z.int().min(1),
-    /** Milliseconds that one read or local tool call may take. */
-    toolCallMs: z.int().min(1),
-  }),
-})
-export type Pin = z.infer<typeof pinSchema>
-export type Budgets = Pin['budgets']
+export {type Budgets, type Pin, pinSchema} from './pin.ts'
 
 export const usageSchema = z.strictObject({
   inputTokens: z.int().nonnegative().nullable(),
@@ -55,8 +36,19 @@ export type ReplyPart = z.infer<typeof replyPartSchema>
 
 export const toolOutcomes = ['ok', 'error', 'denied', 'aborted', 'superseded'] as const
 
+/** Where a run stood when somebody went on with it: the record, never what the holder before said of it. [RUN-8] */
+export const resumedFromSchema = z.strictObject({
+  /** The last event that the server had confirmed to whoever goes on. */
+  seq: z.int().nonnegative(),
+  holder: deviceIdSchema.nullable(),
+  epoch: z.int().positive(),
+})
+export type ResumedFrom = z.infer<typeof resumedFromSchema>
+
 export const runKinds = {
   'run.started': z.strictObject({pin: pinSchema}),
+  /** A new holder, or a new process of the same one, goes on; `changed` names facts that moved under open calls. */
+  'run.resumed': z.strictObject({from: resumedFromSchema, changed: z.array(z.string().max(500)).max(200)}),
   'step.prepared': z.strictObject({number: z.int().positive(), manifest: manifestSchema}),
   /** A reply and every call in it are one event, so that no crash can keep the one without the others. [LOG-6] */
   'model.replied': z.strictObject({
@@ -105,6 +97,9 @@ export type RunState = {
   /** How the run ended, or null while it has not. */
   ended: 'completed' | 'cancelled' | 'failed_retryable' | 'failed_final' | null
   startedBy: EventId
+  /** Who worked on it last, and what that one went on from; null while whoever started it goes on. [RUN-8] */
+  worker: {holder: DeviceId | null; epoch: number}
+  resumedFrom: ResumedFrom | null
   /** Messages that no step had seen when the run failed or was cancelled: they alone do not start another. */
   unseen: number
   steps: number
@@ -123,6 +118,7 @@ const active = ['running', 'waiting_for_tool', 'waiting_for_approval'] as const
 /** RUN-1: the whole table. What is not in it is refused by name. */
 export const runTransitions = {
   'run.started': {from: ['new'], owner: 'loop', to: ['running']},
+  'run.resumed': {from: active, owner: 'loop', to: active},
   'step.prepared': {from: ['running'], owner: 'loop', to: ['running']},
   'model.replied': {from: ['running'], owner: 'loop', to: ['running']},
   'tool.called': {from: active, owner: 'loop', to: active},
@@ -161,6 +157,8 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     pin: event.data.pin,
     ended: null,
     startedBy: event.id,
+    worker: {holder: event.device, epoch: event.epoch ?? 1},
+    resumedFrom: null,
     unseen: 0,
     steps: 0,
     step: null,
@@ -172,6 +170,8 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
 
 export function evolveRun(state: RunState, event: Event): RunState {
   switch (event.kind) {
+    case 'run.resumed':
+      return {...state, worker: {holder: event.device, epoch: event.epoch ?? 1}, resumedFrom: event.data.from}
     case 'step.prepared': {
       if (!event.step) return state
       const step = {id: event.step, prepared: event.id, replied: false, final: false}

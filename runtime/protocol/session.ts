@@ -1,8 +1,17 @@
 import * as z from 'zod'
+import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 import {emptyView, type ViewSize} from './compaction.ts'
-import {type CustodyState, initialCustody} from './custody.ts'
+import {type CustodyState, initialCustody, refuseAssumption} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
-import {type CallId, type DeviceId, type EventId, type RunId, type SessionId, sessionIdSchema} from './ids.ts'
+import {
+  type CallId,
+  correlationIdSchema,
+  type DeviceId,
+  type EventId,
+  type RunId,
+  type SessionId,
+  sessionIdSchema,
+} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
 import {type RunState, runPersonKinds} from './run.ts'
@@ -10,16 +19,7 @@ import {noSlots, type Slots, slotsSchema} from './slots.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
 
-/**
- * What a message does that arrives while a run is active [RUN-3]:
- * `steer` the next step sees it, and operations that have not started are void;
- * `interrupt` as steer, and the model call and the tools under way are stopped for it;
- * `queue` it waits, unseen, until the run has ended, and then starts the next one;
- * `fork` it goes to a branch of the session, and this run goes on undisturbed;
- * `reject` it is refused while the run is active.
- */
-export const busyPolicySchema = z.enum(['steer', 'interrupt', 'queue', 'fork', 'reject'])
-export type BusyPolicy = z.infer<typeof busyPolicySchema>
+export {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 
 const title = z.string().min(1).max(200)
 
@@ -44,6 +44,8 @@ export const sessionKinds = {
       .max(limits.messageCharacters, `expected at most ${limits.messageCharacters} characters`),
     /** Overrides the session's policy for this message. */
     policy: busyPolicySchema.optional(),
+    /** What this message belongs to elsewhere; the run that it starts is pinned to it. [PIN-1] */
+    correlation: correlationIdSchema.optional(),
   }),
   ...runPersonKinds,
 }
@@ -72,6 +74,8 @@ export type SessionState = {
   /** The last confirmed event folded in; 0 for none. */
   head: number
   custody: CustodyState
+  /** The last confirmed event of a custody holder; 0 for none. */
+  worked: number
   /** The last event of each device: what it wrote before that can no longer be appended. */
   written: Readonly<Record<DeviceId, number>>
   /** The latest run, active or not. */
@@ -101,6 +105,7 @@ export const initialSession: SessionState = {
   forkedFrom: null,
   head: 0,
   custody: initialCustody,
+  worked: 0,
   written: {},
   run: null,
   calls: [],
@@ -125,8 +130,10 @@ export function policyOf(state: SessionState, message: Pick<Message['data'], 'po
   return message.policy ?? state.policy
 }
 
-/** A run event under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1] */
-export function isFenced({custody}: SessionState, event: LoggedEvent): boolean {
-  if (event.epoch === undefined || event.device === null) return false
-  return event.epoch < custody.epoch || (event.epoch === custody.epoch && event.device !== custody.holder)
+/** Work under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1, CUS-4] */
+export function isFenced(state: SessionState, event: LoggedEvent): boolean {
+  if (event.device === null) return false
+  if (event.kind === 'custody.assumed' && !('unreadable' in event)) return refuseAssumption(state, event) !== null
+  if (event.epoch === undefined || state.custody.epoch === 0) return false
+  return event.epoch !== state.custody.epoch || event.device !== state.custody.holder
 }

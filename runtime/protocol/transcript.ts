@@ -1,10 +1,12 @@
 import type {LoggedEvent} from './event.ts'
-import type {EventId, RunId, StepId} from './ids.ts'
+import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
 /** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
-export type Durability = {status: 'device'} | {status: 'server'; seq: number} | {status: 'rejected'; reason: string}
+export type Durability = {status: 'device'} | {status: 'server'; seq: number} | Refused
+/** `divergence` names the work that it was set aside with, when custody had moved on. [CUS-4] */
+type Refused = {status: 'rejected'; reason: string; divergence?: EventId}
 export type DurableEvent = {event: LoggedEvent; durability: Durability}
 
 type Base = {id: EventId; at: number; durability: Durability}
@@ -27,10 +29,21 @@ export type ToolEntry = Base & {
   } | null
 }
 
-export type NoticeEntry = Base & {
+export type NoticeEntry = Omit<Base, 'id'> & {
+  /** An erasure has left no event to name. */
+  id: EventId | ErasureId
   type: 'notice'
   /** Why the line is there; the page words it. */
-  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'summarised' | 'unreadable'
+  about:
+    | 'forked'
+    | 'cancelled'
+    | 'failed'
+    | 'retried'
+    | 'stopped_at_bound'
+    | 'custody'
+    | 'summarised'
+    | 'unreadable'
+    | 'erased'
   text: string
   /** More of it, for whoever wants to read it. */
   detail?: string
@@ -109,6 +122,8 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
     case 'custody.granted':
       return notice('custody', 'Another device took over.')
+    case 'custody.assumed':
+      return notice('custody', 'A device went on with this conversation without the server.')
     default:
       return []
   }

@@ -13,4 +13,9 @@ export const limits = {
   excerptCharacters: 120,
   pendingEvents: 1000,
   pageEvents: 500,
+  memoryCharacters: 1000,
+  /** Items of one subject that are in force or wait for a decision. */
+  memoryItems: 2000,
+  memoryBatch: 100,
+  memoryPage: 200,
 } as const

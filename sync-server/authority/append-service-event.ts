@@ -1,5 +1,4 @@
 import {decide} from '../../runtime/protocol/decide.ts'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
@@ -15,8 +14,6 @@ export type Appended = {refusal: Refusal} | {refusal: null; event: Event & {seq:
 /**
  * Appends one event of the server's own if the state under the lock still allows it. Whatever was looked up before may
  * have moved; only what `decide` meets here counts. [RUN-1, APP-2]
- *
- * @throws HoldfastError `internal` if the session has gone
  */
 export async function appendServiceEvent(
   authority: Authority,
@@ -42,9 +39,13 @@ export async function appendServiceEvent(
       sealed: batch.sealed,
     }
   })
-  if (!result) throw new HoldfastError('internal', 'The session of an operation is gone.')
+  if (!result) return {refusal: erasedSession(draft.kind)}
   if (result.value.refusal) return result.value
   const {event, before, after, subject, sealed} = result.value
   pokeAbout(authority, {...where, subject}, before, sealed)
   return {refusal: null, event, state: after}
+}
+
+function erasedSession(asked: string): Refusal {
+  return {code: 'refused', asked, met: 'a session that was erased', owner: 'control plane', legal: []}
 }

@@ -17,6 +17,10 @@ import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
+import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
+import type {MemoryStore} from './memory-store.ts'
+import type {TaskBook} from './task-book.ts'
+import type {ModelCallBook, TokenStore} from './token-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -24,6 +28,17 @@ export interface Store {
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
+  readonly memory: MemoryStore
+  readonly erasures: ErasureBook
+  readonly devices: DeviceRegister
+  /**
+   * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
+   * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
+   */
+  scrub(): Promise<boolean>
+  readonly modelCalls: ModelCallBook
+  readonly tokens: TokenStore
+  readonly tasks: TaskBook
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -122,7 +137,13 @@ export interface ApprovalBook {
 export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
-  action: 'approval.granted' | 'approval.rejected' | 'approval.decision_refused'
+  action:
+    | 'approval.granted'
+    | 'approval.rejected'
+    | 'approval.decision_refused'
+    | 'session.erased'
+    | 'subject.erased'
+    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
   /** Id of the record it is about. */
   about: string
   reason: string

@@ -2,6 +2,7 @@ import {mkdtemp, rm} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, test} from 'vitest'
+import {describeAgent} from '../../runtime/loop/describe-agent.ts'
 import {nextStep} from '../../runtime/loop/next-step.ts'
 import {prepareView} from '../../runtime/loop/prepare-view.ts'
 import {inOrderSeen, windowKinds} from '../../runtime/loop/select-events.ts'
@@ -57,7 +58,7 @@ test('opening a session of 10,000 events and finding its next step, against read
   const read = await median(50, () => store.read(id, 50))
   const open = await median(50, async () => {
     const log = await openLog(id)
-    nextStep(log.state, {device: (await store.device()).id, agents: [desk]})
+    nextStep(log.state, {device: (await store.device()).id, agents: [await describeAgent(desk)]})
   })
   report('open at 10k events + next step', {name: 'read of the last 50 events', ms: read}, open, '≤ 1.5×')
 })

@@ -52,7 +52,7 @@ async function longSession(count: number) {
   const summary = {from: first.id, to: to.id, summary: 'What was said. '.repeat(100), by: 'rules' as const}
   // Written past the log: the run that made it is not part of this picture.
   await store.transaction(async unit => {
-    await unit.append([
+    const summarised = [
       {
         ...to,
         id: environment.id('event'),
@@ -61,7 +61,8 @@ async function longSession(count: number) {
         kind: 'view.compacted',
         data: {...summary, tokens: 1, events: 1},
       } as never,
-    ])
+    ]
+    await unit.append(summarised, log.head)
   })
   return {log, state: {...log.state, slots: {order: 'A17', notes: 'x'.repeat(4000)}}}
 }

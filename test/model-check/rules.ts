@@ -4,7 +4,7 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
-import {foldPending, followOn} from '../../runtime/storage/fold-log.ts'
+import {fencedOff, foldPending, followOn} from '../../runtime/storage/fold-log.ts'
 import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
 import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
@@ -22,6 +22,7 @@ export const realRules = {
   nextStep,
   foldPending,
   followOn,
+  fencedOff,
   acceptedInOrder,
   rejections,
   judgeEvent,

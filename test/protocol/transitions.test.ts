@@ -40,6 +40,7 @@ function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; 
 /** RUN-1, written out: which event is legal from which status. A new run may start whenever none is active. */
 const legal: Record<RunTransition, RunStatus[]> = {
   'run.started': ['new', 'failed_retryable', 'failed_final', 'completed', 'cancelled'],
+  'run.resumed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'step.prepared': ['running'],
   'model.replied': ['running'],
   'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],

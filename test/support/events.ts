@@ -12,18 +12,9 @@ import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
 import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
 import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {pinWith} from './pin.ts'
 
-export const pin: Pin = {
-  agent: 'desk',
-  version: '1.0.0',
-  tools: [
-    {name: 'lookupOrder', version: '1', effect: 'read'},
-    {name: 'saveNote', version: '1', effect: 'local'},
-    {name: 'refundOrder', version: '1', effect: 'external'},
-  ],
-  model: 'holdfast-testing/scripted',
-  budgets: {maxSteps: 3, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
-}
+export const pin: Pin = pinWith()
 export const digest = 'd'.repeat(64)
 const usage = {inputTokens: 10, outputTokens: 5}
 
@@ -69,7 +60,9 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'message.posted': {text: 'Order A17 arrived broken.'},
     'document.updated': {document: 'draft', update: 'AAA='},
+    'custody.assumed': {epoch: 2, restsOn: 1},
     'run.started': {pin},
+    'run.resumed': {from: {seq: 3, holder: names.device, epoch: 1}, changed: ['order/A17']},
     'step.prepared': {number: 1, manifest: manifest([message])},
     'model.replied': {
       content: [
@@ -139,7 +132,7 @@ export function scribe(names: Cast = cast()) {
   const person = {type: 'person', subject: 'maya'} as const
   const envelope = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): Envelope => {
     const server = isServerKind(kind)
-    const ofRun = !/^(session|message|document)\./.test(kind)
+    const ofRun = !/^(session|message|document)\./.test(kind) && kind !== 'custody.assumed'
     const held = ofRun && !server && !['run.cancelled', 'run.retried'].includes(kind)
     const envelope = {
       id: env.id('event'),

@@ -1,12 +1,18 @@
 import {useEffect, useLayoutEffect, useRef} from 'react'
 import type {SessionView, StepRef} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
+import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
 
-type Props = {view: SessionView; onBranch: (after: number) => void; onLook: (step: StepRef) => void}
+type Props = {
+  view: SessionView
+  onBranch: (after: number) => void
+  onLook: (step: StepRef) => void
+  divergence: DivergenceActions
+}
 
-export function Conversation({view, onBranch, onLook}: Props) {
+export function Conversation({view, onBranch, onLook, divergence}: Props) {
   const scroller = useStickToEnd(view)
   return (
     <section className="conversation" ref={scroller} aria-label="Conversation">
@@ -26,6 +32,7 @@ export function Conversation({view, onBranch, onLook}: Props) {
           </li>
         )}
       </ol>
+      {view.divergence && <DivergenceCard divergence={view.divergence} actions={divergence} />}
       <Announcer view={view} />
     </section>
   )
