@@ -5,6 +5,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Kind, LoggedEvent} from '../protocol/event.ts'
 import {type DeviceId, type EventId, eventIdSchema, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {keepWork} from './keep-work.ts'
@@ -84,7 +85,14 @@ async function keep(
 ): Promise<SessionId> {
   const {agent, policy, title} = log.state
   if (!agent) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
-  const data = {agent, policy, from: {session: log.id, seq: base}, ...(title && {title})}
+  const slots = foldSlots(await store.asOf(log.id, base, slotHistoryKinds))
+  const data = {
+    agent,
+    policy,
+    from: {session: log.id, seq: base},
+    ...(title && {title}),
+    ...(Object.keys(slots).length > 0 && {slots}),
+  }
   const branch = await open(fork)
   const parts = {fork, device, before, work, newId: environment.id}
   const opening = {actor: author, draft: {id: event, kind: 'session.forked' as const, data}}

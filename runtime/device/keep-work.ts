@@ -78,6 +78,12 @@ class Branch {
         this.#needCall(event)
         this.#ofCall(event)
         break
+      case 'slots.patched':
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+      case 'view.compacted':
+        this.#ofRun(event, {kind: event.kind, data: this.#compaction(event.data)})
+        break
       case 'run.completed':
         this.#ofRun(event, {kind: event.kind, data: event.data})
         break
@@ -147,8 +153,23 @@ class Branch {
   }
 
   #manifest(manifest: Manifest): Manifest {
-    const here = (id: EventId) => this.#events.get(id) ?? id
-    return {...manifest, events: manifest.events.map(here), answers: manifest.answers.map(here)}
+    const here = (id: EventId) => this.#here(id)
+    const {summary} = manifest
+    return {
+      ...manifest,
+      events: manifest.events.map(here),
+      answers: manifest.answers.map(here),
+      ...(summary && {summary: here(summary)}),
+    }
+  }
+
+  #compaction(data: DataOf<'view.compacted'>): DataOf<'view.compacted'> {
+    const {from, to, previous} = data
+    return {...data, from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
+  }
+
+  #here(id: EventId): EventId {
+    return this.#events.get(id) ?? id
   }
 
   #needStep(source: EventOf<'model.replied'>): void {
