@@ -79,6 +79,7 @@ class Branch {
         this.#ofCall(event)
         break
       case 'slots.patched':
+        this.#needWork(event)
         this.#ofRun(event, {kind: event.kind, data: event.data})
         break
       case 'view.compacted':
@@ -192,7 +193,17 @@ class Branch {
   #needCall({data: {call}}: EventOf<'tool.called' | 'tool.returned'>): void {
     if (this.#calls.has(call)) return
     const replied = this.#before.find(event => event.kind === 'model.replied' && callsIn(event.data).includes(call))
-    if (replied?.kind !== 'model.replied') return
+    if (replied?.kind === 'model.replied') this.#bring(replied)
+  }
+
+  /** Slots change in a step: the one that was under way when the branch begins is under way in it too. [WRK-1] */
+  #needWork({step}: EventOf<'slots.patched'>): void {
+    if (!step || this.#steps.has(step)) return
+    const replied = this.#before.find(event => event.kind === 'model.replied' && event.step === step)
+    if (replied?.kind === 'model.replied') this.#bring(replied)
+  }
+
+  #bring(replied: EventOf<'model.replied'>): void {
     const answered = new Set(this.#before.flatMap(event => (event.kind === 'tool.returned' ? event.data.call : [])))
     const open = replied.data.content.filter(part => part.type === 'call' && !answered.has(part.call))
     this.#needStep(replied)
