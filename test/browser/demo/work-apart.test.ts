@@ -18,6 +18,8 @@ let desk: Page
 
 beforeAll(async () => {
   desk = await site.openTab()
+  // A first open takes its time; no call's deadline is to run while it does.
+  await untilBarSays(desk, 'Connected')
 })
 
 const asked = 'Where is order A17?'
