@@ -1,5 +1,5 @@
 import type {Page} from 'playwright-core'
-import {beforeAll, expect, test} from 'vitest'
+import {beforeAll, describe, expect, test} from 'vitest'
 import {serverEnvironment as env} from '../../../sync-server/index.ts'
 import {faultsOf} from './support/axe.ts'
 import {demoSite} from './support/demo-site.ts'
@@ -42,33 +42,46 @@ async function press(name: string): Promise<void> {
   await desk.keyboard.press('Enter')
 }
 
-test('[CUS-4] work done apart waits on a card, is put away, brought back and kept as a branch, all by keyboard', async () => {
-  await newConversation(desk, asked)
-  await untilBarSays(desk, 'Done')
-  await untilSynced(desk)
-  const original = desk.url()
-  const session = new URL(original).searchParams.get('session') ?? ''
-  await switchConnection(desk, false)
-  await say(desk, asked)
-  await untilReply(desk, "from this device's copy")
-  await untilBarSays(desk, 'Done')
-  await takenElsewhere(session)
-  await switchConnection(desk, true)
-  await card().waitFor()
-  expect(await card().textContent()).toContain('Your own messages are.')
-  expect(await faultsOf(desk)).toEqual([])
+describe('work that this device did apart', () => {
+  let original: string
+  let session: string
 
-  await press('Put it away')
-  await card().waitFor({state: 'detached'})
-  expect((await transcript(desk)).some(line => line.includes("from this device's copy"))).toBe(false)
-  await press('Bring it back')
-  await card().waitFor()
-  await press('Keep as a branch')
-  await desk.waitForURL(url => url.searchParams.get('session') !== session)
-  await untilReply(desk, "from this device's copy")
-  await untilSynced(desk)
-  await desk.goto(original)
-  await desk.getByRole('button', {name: 'Open the branch'}).waitFor()
+  test('[SYNC-5] goes on here while the server is out of reach', async () => {
+    await newConversation(desk, asked)
+    await untilBarSays(desk, 'Done')
+    await untilSynced(desk)
+    original = desk.url()
+    session = new URL(original).searchParams.get('session') ?? ''
+    await switchConnection(desk, false)
+    await say(desk, asked)
+    await untilReply(desk, "from this device's copy")
+    await untilBarSays(desk, 'Done')
+  })
+
+  test('[CUS-4] waits on a card once another device has taken over, in light and dark, on a phone and on a desk', async () => {
+    await takenElsewhere(session)
+    await switchConnection(desk, true)
+    await card().waitFor()
+    expect(await card().textContent()).toContain('Your own messages are.')
+    expect(await faultsOf(desk)).toEqual([])
+  })
+
+  test('[CUS-4] [SYNC-2] is put away and brought back by keyboard', async () => {
+    await press('Put it away')
+    await card().waitFor({state: 'detached'})
+    expect((await transcript(desk)).some(line => line.includes("from this device's copy"))).toBe(false)
+    await press('Bring it back')
+    await card().waitFor()
+  })
+
+  test('[CUS-4] is kept as a branch by keyboard, and the original says where it went', async () => {
+    await press('Keep as a branch')
+    await desk.waitForURL(url => url.searchParams.get('session') !== session)
+    await untilReply(desk, "from this device's copy")
+    await untilSynced(desk)
+    await desk.goto(original)
+    await desk.getByRole('button', {name: 'Open the branch'}).waitFor()
+  })
 })
 
 test('[CUS-4] without the server the page offers to go on here, and the server grants it afterwards', async () => {
