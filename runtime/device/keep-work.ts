@@ -60,11 +60,8 @@ class Branch {
       case 'run.started':
         this.#start(event)
         break
-      case 'run.cancelled':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
-        break
-      case 'run.retried':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
+      case 'run.migrated':
+        this.#ofRun(event, {kind: event.kind, data: this.#migration(event.data)})
         break
       case 'step.prepared':
         this.#prepare(event)
@@ -85,11 +82,15 @@ class Branch {
       case 'view.compacted':
         this.#ofRun(event, {kind: event.kind, data: this.#compaction(event.data)})
         break
+      case 'run.cancelled':
+      case 'run.retried':
+      case 'run.extended':
       case 'run.completed':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
-        break
       case 'run.failed':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
+      case 'run.alerted':
+      case 'run.slept':
+      case 'run.woken':
+        this.#ofRun(event, {kind: event.kind, data: event.data} as Draft)
         break
     }
   }
@@ -142,7 +143,11 @@ class Branch {
   #needRun(run: RunId | undefined): void {
     if (!run || this.#runs.has(run)) return
     const started = this.#before.find(event => event.kind === 'run.started' && event.run === run)
-    if (started?.kind === 'run.started') this.#start(started)
+    if (started?.kind !== 'run.started') return
+    const moved = this.#before.flatMap(event =>
+      event.kind === 'run.migrated' && event.run === run ? event.data.to : [],
+    )
+    this.#start({...started, data: {pin: Object.assign({...started.data.pin}, ...moved)}})
   }
 
   #prepare(source: EventOf<'step.prepared'>): void {
@@ -167,6 +172,10 @@ class Branch {
   #compaction(data: DataOf<'view.compacted'>): DataOf<'view.compacted'> {
     const {from, to, previous} = data
     return {...data, from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
+  }
+
+  #migration(data: DataOf<'run.migrated'>): DataOf<'run.migrated'> {
+    return {...data, checked: data.checked.map(({call, hash}) => ({call: this.#calls.get(call) ?? call, hash}))}
   }
 
   #here(id: EventId): EventId {
