@@ -339,6 +339,7 @@ class DeviceRuntime {
         environment,
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
+        readFacts: this.#facts.readMany,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
         memory,
@@ -366,6 +367,8 @@ class DeviceRuntime {
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
+    // What changed while this device did not listen is not said again.
+    if (connection.state === 'live') void this.#facts.refreshAll().catch(() => undefined)
     this.#wakeAll()
   }
 

@@ -19,6 +19,7 @@ export type ToolRun = {
   deadlineMs: number
   signal: AbortSignal
   readFact: ReadFact
+  readFacts(keys: readonly string[]): Promise<(FactReading | null)[]>
   context: Pick<ToolContext, 'session' | 'run' | 'slots'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
 }
 
@@ -69,6 +70,11 @@ async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<
       const reading = await run.readFact(key)
       if (reading) basis[key] = reading.version
       return reading
+    },
+    readMany: async (keys: readonly string[]) => {
+      const readings = await run.readFacts(keys)
+      for (const reading of readings) if (reading) basis[reading.key] = reading.version
+      return readings
     },
   }
   return await run.implementation(input, {...run.context, call: run.call.id, signal, facts})

@@ -69,6 +69,9 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  forgetFact(key: string): Promise<void>
+  /** Keys of all copies that this device holds. */
+  factKeys(): Promise<string[]>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>

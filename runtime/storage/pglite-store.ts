@@ -37,6 +37,11 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    forgetFact: async key => {
+      await db.query('delete from holdfast_facts where key = $1', [key])
+    },
+    factKeys: async () =>
+      (await rows<{key: string}>(db, 'select key from holdfast_facts order by key', [])).map(({key}) => key),
     document: (session, name) => documentOf(db, session, name),
     erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
     allErased: () => erasedRows(db, 'order by at desc, session desc'),

@@ -90,6 +90,8 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
+    forgetFact: key => write('forgetting a fact', () => store.forgetFact(key)),
+    factKeys: () => read(() => store.factKeys()),
     document: (...args) => read(() => store.document(...args)),
     erased: id => read(() => store.erased(id)),
     allErased: () => read(() => store.allErased()),
