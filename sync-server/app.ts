@@ -23,6 +23,7 @@ import {passportRoutes} from './routes/passports.ts'
 import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
 import type {Meters} from './telemetry/meters.ts'
 import {tracedRequests} from './telemetry/traced-requests.ts'
@@ -59,6 +60,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
+  subjectRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
   runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)

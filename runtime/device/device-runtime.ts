@@ -41,7 +41,7 @@ import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
-import {purge, sessionsToPurge} from './purge.ts'
+import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
 import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
@@ -409,6 +409,7 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

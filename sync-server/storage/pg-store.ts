@@ -12,6 +12,7 @@ import {pgTokens} from './pg-tokens.ts'
 import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
+import {subjectRecords} from './subject-records.ts'
 
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
@@ -29,6 +30,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     memory: pgMemory(sql),
     erasures: pgErasures(sql),
     devices: pgDevices(sql),
+    records: owner => subjectRecords(sql, owner),
     scrub: () => scrub(sql),
     modelCalls: pgModelCalls(sql),
     tokens: pgTokens(sql),
