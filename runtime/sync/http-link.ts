@@ -6,6 +6,7 @@ import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
+  agentListSchema,
   custodyAnswerSchema,
   liveMessageSchema,
   modelListSchema,
@@ -62,6 +63,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     facts: async request => (await http.json(factsAnswerSchema, 'POST', '/v1/facts', request)).facts,
     live: (onMessage, signal) => http.live(onMessage, signal),
+    agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
     streamModel: (name, {abortSignal, headers, ...options}, call) => {
       const signal = abortSignal ?? new AbortController().signal
