@@ -40,6 +40,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
       await started.send(text)
       navigate(addressOf(started.id))
     })
+  const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
   const branch = useCallback(
     (after: number) => {
       if (!session) return
@@ -118,6 +119,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             view={view}
             onRetry={() => void run(async () => session?.retry())}
             onTakeOver={() => void run(async () => session?.takeOver())}
+            onExtend={() => void run(async () => session?.extend())}
+            onStop={stop}
             connection={device.connection.state}
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
@@ -126,7 +129,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           keptUnder={sessionId ?? 'new'}
           underWay={view !== null && isUnderWay(view.status)}
           onSend={send}
-          onStop={() => void run(async () => session?.cancel('Stopped by Maya.'))}
+          onStop={stop}
         />
       </div>
       <aside className="desk-side" aria-label="Reply and details">
