@@ -11,6 +11,7 @@ import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
 import type {Authenticate} from './principal.ts'
+import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
 import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
@@ -33,6 +34,7 @@ export {
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
+export type {Days, LayerRule, Retention} from './retention.ts'
 export type {Models} from './routes/models.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
@@ -63,6 +65,8 @@ export type SyncServerOptions = {
     /** May erase and export for any subject of its tenant; `operator` unless told. */
     operator?: string
   }
+  /** How long each layer is kept; see `Retention` for what holds unless told. */
+  retention?: Partial<Retention>
   erasure?: {
     /**
      * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
@@ -92,7 +96,8 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect
+ * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, or for a retention
+ * that cannot be kept
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -100,6 +105,7 @@ export type SyncServer = {
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkOperations(options.operations)
+  const retention = retentionOf(options.retention)
   const {store, facts, operations} = options
   const bus = options.bus ?? createBus()
   const environment = options.environment ?? serverEnvironment
@@ -107,7 +113,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
   const eraser = {...context, ...eraserOf(options)}
-  const sweep = () => sweepOnce(context, driver, eraser)
+  const sweep = () => sweepOnce({context, driver, eraser, retention})
   const closing = new AbortController()
   const app = createApp({
     context,

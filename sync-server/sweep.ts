@@ -2,13 +2,18 @@ import {expireApproval} from './authority/approvals.ts'
 import {type Eraser, sweepErasures} from './authority/erase.ts'
 import {defaultDeadlineMs, type OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
+import {sweepRetention} from './authority/retire.ts'
+import type {Retention} from './retention.ts'
 
-/** One round of what only time brings about: approvals that nobody decided, operations that were left open, erasures. */
-export async function sweepOnce(context: OperationContext, driver: OperationDriver, eraser: Eraser): Promise<void> {
+export type Swept = {context: OperationContext; driver: OperationDriver; eraser: Eraser; retention: Retention}
+
+/** One round of what only time brings about: approvals that nobody decided, operations that were left open, what outlived its retention, erasures. */
+export async function sweepOnce({context, driver, eraser, retention}: Swept): Promise<void> {
   const now = context.environment.now()
   for (const {tenant, approval} of await context.store.approvals.overdue(now, 100)) {
     await expireApproval(context, tenant, approval)
   }
+  await sweepRetention(eraser, retention)
   await sweepErasures(eraser)
   await driver.scan(now - 2 * longestDeadline(context))
 }

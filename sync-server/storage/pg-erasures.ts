@@ -151,8 +151,10 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
   const subject = row.subject as SubjectId
   if (of !== null && of !== subject) return null
   const family = await lockSessions(tx, tenant, subject)
-  // Somebody else erased it between the two looks.
-  if (!family.some(({id}) => id === session)) return earlierErasure(tx, tenant, order)
+  const found = family.find(({id}) => id === session)
+  // Somebody else erased it, or added to it, between the two looks.
+  if (!found) return earlierErasure(tx, tenant, order)
+  if (order.idleSince !== undefined && found.updatedAt >= order.idleSince) return null
   const branches = branchesOf(family, session)
   const erased = order.branches === 'erase' ? branches : []
   return {
@@ -179,17 +181,18 @@ async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTa
   return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: []}
 }
 
-type Member = {id: SessionId; parent: SessionId | null}
+type Member = {id: SessionId; parent: SessionId | null; updatedAt: number}
 
 /** In the order of their ids, so that two erasures wait for each other instead of blocking each other for ever. */
 async function lockSessions(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<Member[]> {
-  const rows = await tx.query<{id: string; state: string}>(
-    'SELECT id, state FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
+  const rows = await tx.query<{id: string; state: string; updated_at: number}>(
+    'SELECT id, state, updated_at FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
     [tenant, subject],
   )
   return rows.map(row => ({
     id: row.id as SessionId,
     parent: (JSON.parse(row.state) as SessionState).forkedFrom?.session ?? null,
+    updatedAt: Number(row.updated_at),
   }))
 }
 

@@ -3,6 +3,7 @@ import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgDevices} from './pg-devices.ts'
 import {pgErasures} from './pg-erasures.ts'
+import {pgKeeping} from './pg-keeping.ts'
 import {pgLedger} from './pg-ledger.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {scrub} from './scrub.ts'
@@ -25,6 +26,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     audit: pgAudit(sql),
     erasures: pgErasures(sql),
     devices: pgDevices(sql),
+    keeping: pgKeeping(sql),
     records: owner => subjectRecords(sql, owner),
     scrub: () => scrub(sql),
   }

@@ -16,7 +16,7 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
-import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
+import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -26,6 +26,7 @@ export interface Store {
   readonly audit: AuditTrail
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
+  readonly keeping: Keeping
   /** Every record about a subject, in every table, as it stands when its turn comes. */
   records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
   /**
