@@ -16,7 +16,7 @@ import {insertAudit} from './pg-audit.ts'
 import {jsonText} from './project-events.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
-export function pgErasures(sql: Sql): ErasureBook {
+export function pgErasures(sql: Sql, across: Sql): ErasureBook {
   return {
     begin: order => sql.transaction(tx => begin(tx, order)),
     finish: (ref, layers, at) => sql.transaction(tx => finish(tx, ref, layers, at)),
@@ -30,7 +30,7 @@ export function pgErasures(sql: Sql): ErasureBook {
     },
     settle: effect => sql.transaction(tx => settle(tx, effect)),
     unfinished: async limit => {
-      const rows = await sql.query<ErasureRow>(
+      const rows = await across.query<ErasureRow>(
         'SELECT * FROM hf_erasures WHERE erased_at IS NULL OR files_at IS NULL ORDER BY requested_at LIMIT $1',
         [limit],
       )

@@ -10,6 +10,7 @@ import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 import {subjectRecords} from './subject-records.ts'
+import {tenantWall} from './tenant-wall.ts'
 
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
@@ -19,15 +20,18 @@ import {subjectRecords} from './subject-records.ts'
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
   await migrate(sql)
+  const wall = await tenantWall(sql)
+  const one = wall.sql
   return {
-    sessions: pgSessions(sql),
-    ledger: pgLedger(sql),
-    approvals: pgApprovals(sql),
-    audit: pgAudit(sql),
-    erasures: pgErasures(sql),
-    devices: pgDevices(sql),
-    keeping: pgKeeping(sql),
-    records: owner => subjectRecords(sql, owner),
+    sessions: pgSessions(one),
+    ledger: pgLedger(one, wall.across('open operations')),
+    approvals: pgApprovals(one, wall.across('overdue approvals')),
+    audit: pgAudit(one),
+    erasures: pgErasures(one, wall.across('unfinished erasures')),
+    devices: pgDevices(one),
+    keeping: pgKeeping(wall.across('retention')),
+    records: owner => subjectRecords(one, owner),
     scrub: () => scrub(sql),
+    walled: wall.stands,
   }
 }

@@ -34,6 +34,8 @@ export interface Store {
    * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
    */
   scrub(): Promise<boolean>
+  /** Whether the database itself keeps tenants apart, should a statement forget to. [RET-5] */
+  readonly walled: boolean
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
