@@ -7,12 +7,14 @@ import type {Eraser} from './authority/erase.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import type {Authenticate} from './principal.ts'
+import type {RateLimits} from './rate-limit.ts'
+import {accessRoutes} from './routes/access.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
-import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {authenticated, bodyWithinLimit, notRevoked, speaksProtocol, withinRate} from './routes/guards.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {type Models, modelRoutes} from './routes/models.ts'
@@ -24,6 +26,8 @@ export type AppParts = {
   context: OperationContext
   driver: OperationDriver
   eraser: Eraser
+  auditorRole: string
+  rates: RateLimits
   authenticate: Authenticate
   models: Models
   cors: {origins: string[]} | null
@@ -39,7 +43,8 @@ export function createApp(parts: AppParts): App {
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   app.get('/healthz', c => c.json({ok: true}))
-  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
+  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
+  app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, driver)
   sessionRoutes(app, context)
   custodyRoutes(app, context)
@@ -47,6 +52,7 @@ export function createApp(parts: AppParts): App {
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
   subjectRoutes(app, parts.eraser)
+  accessRoutes(app, parts.eraser, parts.auditorRole)
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
@@ -62,7 +68,7 @@ function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
     allowHeaders: ['authorization', 'content-type', protocolHeader],
-    exposeHeaders: [protocolHeader],
+    exposeHeaders: [protocolHeader, 'retry-after'],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,
   })

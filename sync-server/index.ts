@@ -11,6 +11,7 @@ import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
 import type {Authenticate} from './principal.ts'
+import {type RateLimits, standardRates} from './rate-limit.ts'
 import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
 import type {Models} from './routes/models.ts'
@@ -34,6 +35,7 @@ export {
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
+export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
 export type {Models} from './routes/models.ts'
 export {openPgStore} from './storage/pg-store.ts'
@@ -58,12 +60,16 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Requests a second, and at once, of one subject and of one tenant in this process. */
+    rates?: Partial<RateLimits>
   }
   /** What is kept beside the store: erased and exported with it. */
   layers?: readonly DataLayer[]
   roles?: {
     /** May erase and export for any subject of its tenant; `operator` unless told. */
     operator?: string
+    /** May read the audit of its tenant; `auditor` unless told. */
+    auditor?: string
   }
   /** How long each layer is kept; see `Retention` for what holds unless told. */
   retention?: Partial<Retention>
@@ -119,6 +125,8 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     context,
     driver,
     eraser,
+    auditorRole: options.roles?.auditor ?? 'auditor',
+    rates: {...standardRates, ...options.limits?.rates},
     authenticate: options.authenticate,
     models: options.models ?? {},
     cors: options.cors ?? null,

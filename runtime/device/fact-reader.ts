@@ -34,7 +34,8 @@ export function factReader({store, link, environment}: Parts): FactReader {
       await store.saveFact(fact, environment.now())
       return {...fact, source: 'server', ageMs: 0}
     } catch (error) {
-      if (!HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) throw error
+      if (!HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited'))
+        throw error
       return replica(store, key)
     }
   }

@@ -87,7 +87,8 @@ export class RunLoop {
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
-      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) this.#restForServer(error)
+      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited'))
+        this.#restForServer(error)
       else await this.#fail(error, before)
     }
   }

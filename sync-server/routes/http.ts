@@ -8,7 +8,7 @@ export type Env = {Variables: {principal: Principal}}
 export type App = Hono<Env>
 export type Ctx = Context<Env>
 
-type Status = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 426 | 500 | 502 | 503 | 504
+type Status = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 426 | 429 | 500 | 502 | 503 | 504
 
 const statuses: Partial<Record<ErrorCode, Status>> = {
   bad_input: 400,
@@ -23,14 +23,18 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   stale_epoch: 409,
   too_large: 413,
   version_mismatch: 426,
+  rate_limited: 429,
   model_failed: 502,
   deadline: 504,
 }
 
 /** What the caller is told of an error; a fault of ours keeps its words at home. */
 export function errorAnswer(c: Context, error: unknown): Response {
-  const status = error instanceof HoldfastError ? statuses[error.code] : undefined
-  if (error instanceof HoldfastError && status) return c.json({error: error.toBody()}, status)
+  const known = error instanceof HoldfastError ? error : null
+  const status = known ? statuses[known.code] : undefined
+  // Seconds, rounded up: a second too long costs less than another refusal.
+  if (known?.code === 'rate_limited') c.header('retry-after', String(Math.ceil(Number(known.details.waitMs) / 1000)))
+  if (known && status) return c.json({error: known.toBody()}, status)
   const fault = new HoldfastError('internal', 'The server failed; nothing of this request is known to have been kept.')
   return c.json({error: fault.toBody()}, 500)
 }

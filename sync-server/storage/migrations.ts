@@ -63,6 +63,9 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       `CREATE TABLE hf_devices (
         tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, first_seen BIGINT NOT NULL,
         last_seen BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      `CREATE TABLE hf_revocations (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, token TEXT NOT NULL, at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, subject, token))`,
       `CREATE TABLE hf_purges (
         tenant TEXT NOT NULL, erasure TEXT NOT NULL, device TEXT NOT NULL, subject TEXT NOT NULL, purged_at BIGINT,
         PRIMARY KEY (tenant, erasure, device))`,

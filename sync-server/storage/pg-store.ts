@@ -5,6 +5,7 @@ import {pgDevices} from './pg-devices.ts'
 import {pgErasures} from './pg-erasures.ts'
 import {pgKeeping} from './pg-keeping.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgRevocations} from './pg-revocations.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
@@ -30,6 +31,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     erasures: pgErasures(one, wall.across('unfinished erasures')),
     devices: pgDevices(one),
     keeping: pgKeeping(wall.across('retention')),
+    revocations: pgRevocations(one),
     records: owner => subjectRecords(one, owner),
     scrub: () => scrub(sql),
     walled: wall.stands,

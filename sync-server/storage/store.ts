@@ -27,6 +27,7 @@ export interface Store {
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
   readonly keeping: Keeping
+  readonly revocations: Revocations
   /** Every record about a subject, in every table, as it stands when its turn comes. */
   records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
   /**
@@ -150,9 +151,20 @@ export type AuditEntry = {
   at: number
 }
 
+/** Access that ended before its tokens did. What is revoked stays so. */
+export interface Revocations {
+  /** One token by its id, or, without one, every token issued until `at` (ms). */
+  revoke(owner: Owner, token: string | null, at: number): Promise<void>
+  isRevoked(owner: Owner, token: {id: string | null; issuedAt: number}): Promise<boolean>
+}
+
+export type AuditPage = {entries: (AuditEntry & {id: string})[]; next: string | null}
+
 export interface AuditTrail {
   /** Append-only. */
   record(entry: AuditEntry): Promise<void>
   /** Oldest first. */
   about(tenant: TenantId, about: string): Promise<AuditEntry[]>
+  /** All of a tenant, oldest first, after the entry with this id; `next` is where the next page begins, if there is one. */
+  page(tenant: TenantId, after: string, limit: number): Promise<AuditPage>
 }

@@ -44,6 +44,7 @@ export const subjectTables: readonly Table[] = [
   },
   {layer: 'tombstones', name: 'hf_tombstones', where: 'subject = $2', key: ['session'], json: []},
   {layer: 'devices', name: 'hf_devices', where: 'subject = $2', key: ['subject', 'id'], json: []},
+  {layer: 'revocations', name: 'hf_revocations', where: 'subject = $2', key: ['subject', 'token'], json: []},
   {layer: 'purges', name: 'hf_purges', where: 'subject = $2', key: ['erasure', 'device'], json: []},
 ]
 

@@ -66,6 +66,7 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
   'POST /v1/erasures/purged': [
     ({erasure}, {device}) => ({path: '/v1/erasures/purged', body: {device, erasures: [erasure]}}),
   ],
+  'POST /v1/revocations': [({subject}) => ({path: '/v1/revocations', body: {subject}})],
   'GET /v1/subjects/:subject/export': [({subject}) => ({path: `/v1/subjects/${subject}/export`})],
 }
 
@@ -76,6 +77,7 @@ const lists: Record<string, string[]> = {
   'GET /v1/models': ['/v1/models'],
   'POST /v1/models/:name/stream': [],
   'GET /v1/live': [],
+  'GET /v1/audit': [],
 }
 
 const tenants = ['acme', 'other']
@@ -190,6 +192,11 @@ describe('somebody else’s ids', () => {
         }
       }
     }
+  })
+
+  test('[RET-5] the audit of a tenant has nothing of another', async () => {
+    const {body} = await ask({tenant: 'fourth', subject: 'aud', roles: ['auditor']}, {path: '/v1/audit'})
+    expect(JSON.parse(body)).toEqual({entries: [], next: null})
   })
 
   test('[RET-5] a live stream says nothing of what others do', async () => {
