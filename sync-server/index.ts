@@ -10,13 +10,22 @@ import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
+import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
+import {ownLayers} from './own-layers.ts'
 import type {Authenticate} from './principal.ts'
+import {createPulse} from './pulse.ts'
 import {type RateLimits, standardRates} from './rate-limit.ts'
 import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
-import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
+import {createMeters} from './telemetry/meters.ts'
+import {createRegistry} from './telemetry/registry.ts'
+import {errorType} from './telemetry/spans.ts'
+import {tracedCalls} from './telemetry/traced-calls.ts'
+import {tracedOperations} from './telemetry/traced-operations.ts'
+import {tracedStore} from './telemetry/traced-store.ts'
 
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
@@ -34,10 +43,11 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
+export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
-export type {Models} from './routes/models.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -50,6 +60,8 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** What each tenant may use of them within a window of time; no bound unless told. */
+  budgets?: TenantBudgets
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -62,14 +74,18 @@ export type SyncServerOptions = {
     heartbeatMs?: number
     /** Requests a second, and at once, of one subject and of one tenant in this process. */
     rates?: Partial<RateLimits>
+    /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
+    models?: Partial<GatewayLimits>
   }
   /** What is kept beside the store: erased and exported with it. */
   layers?: readonly DataLayer[]
   roles?: {
-    /** May erase and export for any subject of its tenant; `operator` unless told. */
+    /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
     operator?: string
     /** May read the audit of its tenant; `auditor` unless told. */
     auditor?: string
+    /** May publish agents and move the active version; `publisher` unless told. */
+    publisher?: string
   }
   /** How long each layer is kept; see `Retention` for what holds unless told. */
   retention?: Partial<Retention>
@@ -82,6 +98,11 @@ export type SyncServerOptions = {
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
+  /**
+   * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
+   * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
+   */
+  metrics?: {authorise(request: Request): boolean | Promise<boolean>}
   /** Told of every fault of the server or of the code it was given; writes to standard error unless told. */
   onFault?: (error: unknown) => void
 }
@@ -102,8 +123,8 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, or for a retention
- * that cannot be kept
+ * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, for a
+ * price or budget that is none, and for a retention that cannot be kept
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -112,14 +133,34 @@ export type SyncServer = {
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkOperations(options.operations)
   const retention = retentionOf(options.retention)
-  const {store, facts, operations} = options
+  const {facts} = options
+  const registry = options.metrics ? createRegistry() : null
+  const meters = createMeters(registry)
+  const store = tracedStore(options.store, meters)
+  const operations = tracedOperations(options.operations, store, meters)
   const bus = options.bus ?? createBus()
   const environment = options.environment ?? serverEnvironment
-  const onFault = options.onFault ?? (error => console.error(error))
+  const tellFault = options.onFault ?? (error => console.error(error))
+  const onFault = (error: unknown) => {
+    meters.add('holdfast.faults', {'error.type': errorType(error)})
+    tellFault(error)
+  }
+  const sweepMs = options.limits?.sweepMs ?? 5000
+  const pulse = createPulse(environment, sweepMs)
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
-  const eraser = {...context, ...eraserOf(options)}
-  const sweep = () => sweepOnce({context, driver, eraser, retention})
+  const layers = [...ownLayers(store, environment), ...(options.layers ?? [])]
+  const eraser = {...context, layers, ...eraserOf(options)}
+  const {models = {}, budgets = []} = options
+  checkModels(models, budgets)
+  const gateway = new ModelGateway({
+    ...context,
+    models,
+    budgets,
+    observe: tracedCalls(store, meters),
+    ...(options.limits?.models && {limits: options.limits.models}),
+  })
+  const sweep = () => sweepOnce({context, driver, eraser, gateway, retention})
   const closing = new AbortController()
   const app = createApp({
     context,
@@ -128,10 +169,20 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     auditorRole: options.roles?.auditor ?? 'auditor',
     rates: {...standardRates, ...options.limits?.rates},
     authenticate: options.authenticate,
-    models: options.models ?? {},
+    models,
+    gateway,
+    budgets,
+    operatorRole: options.roles?.operator ?? 'operator',
     cors: options.cors ?? null,
+    publisherRole: options.roles?.publisher ?? 'publisher',
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
+    meters,
+    health: {
+      store: store.health,
+      driver: pulse.state,
+      metrics: registry && options.metrics ? {...options.metrics, registry} : null,
+    },
     closing: closing.signal,
   })
   const unsubscribe = facts.changes?.(change => bus.publish({type: 'fact', ...change}))
@@ -142,8 +193,9 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(sweep, options.limits?.sweepMs ?? 5000, onFault)
+      stopSweep = repeat(() => sweep().then(pulse.beat), sweepMs, onFault)
       await driver.scan(Number.MAX_SAFE_INTEGER)
+      pulse.beat()
     },
     sweep,
     idle: driver.idle,
@@ -151,14 +203,14 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
+      await gateway.close()
       await driver.close()
     },
   }
 }
 
-function eraserOf({layers, roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority> {
+function eraserOf({roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority | 'layers'> {
   return {
-    layers: layers ?? [],
     operatorRole: roles?.operator ?? 'operator',
     rewriteFiles: erasure?.rewriteFiles ?? true,
   }

@@ -3,12 +3,22 @@ import {type Eraser, sweepErasures} from './authority/erase.ts'
 import {defaultDeadlineMs, type OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import {sweepRetention} from './authority/retire.ts'
+import type {ModelGateway} from './model-gateway.ts'
 import type {Retention} from './retention.ts'
 
-export type Swept = {context: OperationContext; driver: OperationDriver; eraser: Eraser; retention: Retention}
+export type Swept = {
+  context: OperationContext
+  driver: OperationDriver
+  eraser: Eraser
+  gateway: ModelGateway
+  retention: Retention
+}
 
-/** One round of what only time brings about: approvals that nobody decided, operations that were left open, what outlived its retention, erasures. */
-export async function sweepOnce({context, driver, eraser, retention}: Swept): Promise<void> {
+/**
+ * One round of what only time brings about: undecided approvals, what outlived its retention, erasures, operations and
+ * generations left open.
+ */
+export async function sweepOnce({context, driver, eraser, gateway, retention}: Swept): Promise<void> {
   const now = context.environment.now()
   for (const {tenant, approval} of await context.store.approvals.overdue(now, 100)) {
     await expireApproval(context, tenant, approval)
@@ -16,6 +26,7 @@ export async function sweepOnce({context, driver, eraser, retention}: Swept): Pr
   await sweepRetention(eraser, retention)
   await sweepErasures(eraser)
   await driver.scan(now - 2 * longestDeadline(context))
+  await gateway.sweep()
 }
 
 function longestDeadline({operations}: OperationContext): number {

@@ -1,12 +1,13 @@
 import type {LoopState} from '../loop/run-loop.ts'
+import type {Divergence} from '../protocol/divergence.ts'
 import {erasedSentence} from '../protocol/erasure.ts'
-import type {DeviceId, RunId} from '../protocol/ids.ts'
-import {type Passport, passportOf} from '../protocol/passport.ts'
-import {runStatus} from '../protocol/run.ts'
-import type {SessionState} from '../protocol/session.ts'
+import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
+import {type LocalRecords, passportOf} from '../protocol/passport.ts'
+import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
 import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
+import {isSettled} from './is-settled.ts'
 
 /** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
 export const screenEvents = 400
@@ -16,33 +17,41 @@ export type ViewParts = {
   record: SessionRecord
   events: readonly DurableEvent[]
   /** All of them, also those above the screen. [SYNC-2] */
-  pending: Passport['pending']
-  rejected: Passport['rejected']
+  local: LocalRecords
+  divergence: Divergence | null
+  /** Divergences about which the person has chosen: out of the way, and still in the record. */
+  settled: ReadonlySet<EventId>
+  setAside: number
+  syncFault: string | null
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
+  /** Milliseconds since 1970: how long the run has worked is measured to here. */
+  now: number
   erased: ErasedSession | null
   /** The nearest source of this branch that was erased. */
   erasedSource: ErasedSession | null
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, events, pending, rejected, loop, connection, streaming} = parts
+  const {record, local, loop, connection, streaming, divergence, syncFault} = parts
   const {current} = record
   return {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
     entries: entriesOf(parts),
-    earlier: events.length >= screenEvents,
+    earlier: parts.events.length >= screenEvents,
     streaming,
     status: statusOf(current),
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
-    settled: isSettled(loop, connection),
+    settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, {pending, rejected}, record.confirmed.head),
-    pending: pending.length,
-    rejected: rejected.length,
+    passport: passportOf(current, local, record.confirmed.head, parts.now),
+    pending: local.pending.length,
+    rejected: local.rejected.length - parts.setAside,
+    divergence,
+    syncFault,
     head: record.confirmed.head,
     storageFault: loop.fault ? loop.fault.message : null,
     erased: parts.erased && erasedOf(parts.erased),
@@ -50,8 +59,8 @@ export function buildSessionView(parts: ViewParts): SessionView {
 }
 
 /** A tombstone stands where the words stood: in place of the session, or at the start of a branch of it. [RET-2] */
-function entriesOf({events, erased, erasedSource}: ViewParts): TranscriptEntry[] {
-  const entries = transcriptOf(events)
+function entriesOf({events, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
+  const entries = transcriptOf(events.filter(event => !isOutOfTheWay(event, settled)))
   if (erased) return [tombstone(erased, erasedSentence(erased))]
   if (!erasedSource || events.length >= screenEvents) return entries
   return [tombstone(erasedSource, 'What this branch inherited was erased.'), ...entries]
@@ -79,11 +88,8 @@ export function erasedItem(erased: ErasedSession): SessionListItem {
   }
 }
 
-/** While the server can be reached, or may be in a moment, it will answer: waiting for it is not yet an end. */
-function isSettled(loop: LoopState, connection: Connection): boolean {
-  if (loop.working) return false
-  const reachable = connection.state === 'live' || connection.state === 'connecting'
-  return !(loop.waiting?.for === 'operation' && reachable)
+function isOutOfTheWay({durability}: DurableEvent, settled: ReadonlySet<EventId>): boolean {
+  return durability.status === 'rejected' && durability.divergence !== undefined && settled.has(durability.divergence)
 }
 
 export function listItem(record: SessionRecord, pending: number): SessionListItem {
@@ -101,7 +107,7 @@ export function listItem(record: SessionRecord, pending: number): SessionListIte
 }
 
 function statusOf(state: SessionState): SessionView['status'] {
-  return state.run ? runStatus(state.run, state.operations) : 'idle'
+  return state.run || state.closed ? sessionStatus(state) : 'idle'
 }
 
 function custodyOf(state: SessionState, device: DeviceId): SessionView['custody'] {

@@ -1,46 +1,70 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
-import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {documentReader} from '../documents/document-reader.ts'
+import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define.ts'
+import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {Router} from '../loop/route.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import type {DataOf, Draft} from '../protocol/event.ts'
+import type {Actor, DataOf, Draft} from '../protocol/event.ts'
 import {
   type DeviceId,
+  deviceIdSchema,
   type EventId,
   eventIdSchema,
   type RunId,
   runIdSchema,
   type SessionId,
+  type StepId,
   sessionIdSchema,
+  stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
+import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
+import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {erasedItem, listItem} from './build-view.ts'
+import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
+import {earlierPassport} from './earlier-passport.ts'
+import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {migrationDraft} from './migrate-run.ts'
+import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
+import {effectsAfter} from './standing.ts'
+import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
+  /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
+  router?: Router | undefined
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
+  /** Whose server it is; told to nobody but the traces of this device. */
+  tenant?(): string | null
   publisher: Publisher
   setToken(token: string): void
+  /** What views may recall; none unless given. */
+  memory?: ViewMemory
   retryDelayMs?: number
 }
 
@@ -69,6 +93,8 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #telemetry: DeviceTelemetry
+  readonly #registry: AgentRegistry
   #closed = false
   #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
@@ -78,7 +104,10 @@ class DeviceRuntime {
     private readonly device: DeviceId,
   ) {
     const {link, store, environment, publisher} = parts
+    requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
+    this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
       new SyncClient({
@@ -88,8 +117,10 @@ class DeviceRuntime {
         device,
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
+        onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
+        onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
@@ -133,7 +164,27 @@ class DeviceRuntime {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
       },
-      takeOver: async id => this.#takeOver((await open(id)).log),
+      takeOver: async id => takeOver(this.#custody((await open(id)).log)),
+      continueOffline: async (id, event) => this.#continueOffline(await open(id), event),
+      handOver: async (id, to) => {
+        await handOver(this.#custody((await open(id)).log), parse(deviceIdSchema, to, 'handOver.device'))
+      },
+      devices: async id => devicesOf((await open(id)).log.state, this.device),
+      settleDivergence: async (id, settlement) => this.#settleDivergence(await open(id), settlement),
+      restoreDivergence: async (id, divergence) => {
+        const session = await open(id)
+        await restoreDivergence(this.parts.store, session.log.id, divergence)
+        session.look()
+      },
+      effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
+      extend: async (id, event) => {
+        const session = await open(id)
+        await this.#write(session, {id: event, kind: 'run.extended', data: {}, ...session.runRef()})
+      },
+      migrate: async (id, event, to) => this.#migrate(await open(id), event, to),
+      close: async (id, event, reason) => {
+        await this.#write(await open(id), {id: event, kind: 'session.closed', data: reason ? {reason} : {}})
+      },
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -141,7 +192,9 @@ class DeviceRuntime {
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
-      sessionPassport: async id => (await (await open(id)).view()).passport,
+      viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
+      sessionPassport: async id => (await open(id)).passport(),
+      exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -152,17 +205,29 @@ class DeviceRuntime {
         this.parts.setToken(token)
         this.#sync?.hurry()
       },
+      hurry: async () => this.#sync?.hurry(),
     }
   }
 
   async #write(session: OpenSession, draft: Draft): Promise<void> {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
-    const subject = parse(subjectIdSchema, this.#author(), 'subject')
-    await session.log.append({type: 'person', subject}, [draft])
+    await session.log.append(this.#person(), [draft])
+  }
+
+  #person(): Actor {
+    return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
+  }
+
+  /** Said again after its answer was lost, it must not be checked against the version that it has brought about. */
+  async #migrate(session: OpenSession, event: EventId, to: {version: string; reason: string}): Promise<void> {
+    if ((await this.parts.store.byIds([event])).length > 0) return
+    const {hosts, link} = this.parts
+    const draft = await migrationDraft({hosts, gateway: gatewayOf(link)}, session.log.state, to)
+    await this.#write(session, {...draft, id: event})
   }
 
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
-    const names = this.parts.hosts.map(host => host.agent.name)
+    const names = [...new Set(this.parts.hosts.map(host => host.agent.name))]
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
@@ -177,12 +242,13 @@ class DeviceRuntime {
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
-    const {text, policy, branch} = message
+    const {text, policy, correlation, branch} = message
     if (text.trim() === '') {
       throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
     }
     const {log} = session
-    const draft: Draft = {id: event, kind: 'message.posted', data: {text, ...(policy && {policy})}}
+    const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
+    const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
     // Said again after its answer was lost, a message must not branch although the run has become active by it.
     if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {
@@ -195,35 +261,88 @@ class DeviceRuntime {
     return branch.session
   }
 
-  async #takeOver(log: SessionLog): Promise<void> {
-    const {link} = this.parts
-    if (!link) throw new HoldfastError('refused', 'takeOver: a runtime without a server has nobody to ask for custody')
-    await pullSession(link, log)
+  #custody(log: SessionLog) {
+    const {link, store} = this.parts
+    return {link, store, device: this.device, log}
+  }
+
+  async #continueOffline({log}: OpenSession, event: EventId): Promise<void> {
     if (log.state.custody.holder === this.device) return
-    await link.claim(log.id, {device: this.device, sawEpoch: log.record.confirmed.custody.epoch})
-    await pullSession(link, log)
+    if (this.#connection.state === 'live') {
+      throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
+    }
+    await continueOffline(log, {author: this.#person(), event: parse(eventIdSchema, event, 'event')})
+  }
+
+  async #settleDivergence(session: OpenSession, settlement: DivergenceSettlement): Promise<SessionId> {
+    const {store, environment} = this.parts
+    const there = await settleDivergence(
+      {
+        store,
+        device: this.device,
+        environment,
+        log: session.log,
+        author: this.#person(),
+        open: async id => (await this.#open(id)).log,
+      },
+      parse(settlementSchema, settlement, 'resolveDivergence'),
+    )
+    session.look()
+    return there
+  }
+
+  async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
+    await this.#open(id).then(
+      session => session.setSyncFault(error?.message ?? null),
+      () => undefined,
+    )
   }
 
   async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {
     const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
+    await this.#fetchUpTo(parent, from.seq)
     const {agent, policy, title} = parent.state
     if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)
     if (!Number.isInteger(from.seq) || from.seq < 1 || from.seq > parent.head) {
       throw new HoldfastError(
         'bad_input',
-        `after: expected an event that the server has confirmed, 1 to ${parent.head}, got ${from.seq}`,
+        `after: expected an event that the server has confirmed and this device has, 1 to ${parent.head}, got ${from.seq}`,
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const data = {agent, policy, from: {session: from.session, seq: from.seq}, ...(title && {title})}
+    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
+    const data = {
+      agent,
+      policy,
+      from: {session: from.session, seq: from.seq},
+      ...(title && {title}),
+      ...(Object.keys(slots).length > 0 && {slots}),
+    }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 
+  async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
+    const {store, hosts, memory} = this.parts
+    const event = await store.prepared(run, step)
+    if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
+    return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
+  }
+
   async #runPassport(run: RunId) {
-    for (const {id, current} of await this.parts.store.sessions()) {
-      if (current.run?.id === run) return (await (await this.#open(id)).view()).passport
-    }
-    return null
+    const id = await this.parts.store.sessionOfRun(run)
+    if (!id) return null
+    const session = await this.#open(id)
+    if (session.log.state.run?.id === run) return await session.passport()
+    const standing = (await session.passport())?.branch?.standing
+    return await earlierPassport(this.parts.store, session.log.record, {run, ...(standing && {standing})})
+  }
+
+  /** A branch may be asked for at an event that another device has seen already. */
+  async #fetchUpTo(log: SessionLog, seq: number): Promise<void> {
+    const {link} = this.parts
+    if (!link || seq <= log.head) return
+    // Without the server the answer is what this device has.
+    await pullSession(link, log).catch(() => undefined)
   }
 
   #open(id: SessionId): Promise<OpenSession> {
@@ -236,19 +355,25 @@ class DeviceRuntime {
   }
 
   async #openFresh(id: SessionId): Promise<OpenSession> {
-    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
+    const {store, hosts, environment, link, publisher, memory, retryDelayMs} = this.parts
     const session = await OpenSession.open(
       {
         store,
         device: this.device,
-        hosts,
+        hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
+        router: this.parts.router,
+        registry: this.#registry.read,
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
+        documents: documentReader(store),
+        memory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        around: this.#telemetry.around,
+        ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
       id,

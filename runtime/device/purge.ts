@@ -43,7 +43,7 @@ export async function purge(
 
 async function foldBranches(unit: UnitOfWork, session: SessionId, documents: Projection): Promise<void> {
   for (const branch of await unit.forks(session)) {
-    const edits = await unit.documentEdits(branch.session, Number.MAX_SAFE_INTEGER)
+    const edits = await unit.asOf(branch.session, Number.MAX_SAFE_INTEGER, ['document.updated'])
     await unit.dropDocuments(branch.session)
     await documents.apply(unit, branch.session, [...edits, ...(await unit.pending(branch.session))])
     await foldBranches(unit, branch.session, documents)

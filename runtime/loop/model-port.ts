@@ -1,8 +1,11 @@
 import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import * as z from 'zod'
 import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
+import type {ModelSettings} from '../protocol/pin.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
@@ -15,8 +18,12 @@ export type ModelCall = {
   model: LanguageModelV3
   view: PreparedView
   tools: readonly ToolContract[]
+  /** As the run pinned them; the provider's own where it pinned none. */
+  settings?: ModelSettings | undefined
   signal: AbortSignal
   environment: Environment
+  /** Under which a gateway makes this call once; a provider asked directly reads past it, a summary has none. */
+  name?: ModelCallName
   /** Told the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
@@ -33,7 +40,13 @@ export async function callModel(call: ModelCall): Promise<Reply> {
     const {prompt, tools} = call.view
     const {stream} = await beforeAbort(
       call.signal,
-      call.model.doStream({prompt, tools: tools.length > 0 ? tools : undefined, abortSignal: call.signal}),
+      call.model.doStream({
+        ...call.settings,
+        prompt,
+        tools: tools.length > 0 ? tools : undefined,
+        abortSignal: call.signal,
+        ...(call.name && {providerOptions: {[modelCallOption]: {...call.name}}}),
+      }),
     )
     await readParts(stream, call.signal, part => gathered.take(part))
   } catch (error) {
@@ -68,7 +81,7 @@ function modelError(error: unknown): HoldfastError {
   // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
   return new HoldfastError('model_failed', redactText(message).slice(0, 1000), {
     cause: error,
-    details: {retryable: isRetryable(error)},
+    details: {retryable: isRetryable(error), ...retryAfterOf(error)},
   })
 }
 
@@ -77,6 +90,24 @@ function isRetryable(error: unknown): boolean {
   if (typeof error === 'object' && error !== null && 'isRetryable' in error) return error.isRetryable === true
   return true
 }
+
+/** How long a provider asks to be left alone, in its words: the header's seconds, or milliseconds where it sends those. */
+function retryAfterOf(error: unknown): {retryAfterMs?: number} {
+  const parsed = retryAfterSchema.safeParse(error)
+  if (!parsed.success) return {}
+  const {'retry-after-ms': ms, 'retry-after': seconds} = parsed.data.responseHeaders
+  const asked = ms ?? (seconds === undefined ? undefined : seconds * 1000)
+  return asked === undefined ? {} : {retryAfterMs: asked}
+}
+
+const wholeNumber = z
+  .string()
+  .regex(/^\d{1,9}$/)
+  .transform(Number)
+  .optional()
+const retryAfterSchema = z.object({
+  responseHeaders: z.object({'retry-after-ms': wholeNumber, 'retry-after': wholeNumber}),
+})
 
 class ReplyBuilder {
   readonly #content: ReplyPart[] = []

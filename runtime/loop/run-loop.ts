@@ -1,12 +1,17 @@
 import {HoldfastError} from '../protocol/errors.ts'
+import type {RunId} from '../protocol/ids.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
+import {describeAgent} from './describe-agent.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 
 /** What the loop is doing, for whoever waits for it. */
 export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
-export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server'; why: string}
+export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server' | 'wake'; why: string}
+
+/** A timer set for longer would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
@@ -19,6 +24,8 @@ export class RunLoop {
   #driving: Promise<void> | null = null
   /** Steps in a row that failed for want of the server. */
   #restedForServer = 0
+  /** The run that this process began or resumed. */
+  #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
   readonly #performer: StepPerformer
   readonly #listeners = new Set<() => void>()
@@ -65,15 +72,17 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
-      const step = nextStep(this.parts.log.state, this.#here)
+      const here = await this.#here()
+      const step = nextStep(this.parts.log.state, here)
       if (step.do === 'idle') this.#rest(null)
-      else if (step.do === 'wait') this.#rest({for: step.for, why: step.why})
+      else if (step.do === 'wait') this.#wait(step)
       else await this.#attempt(step)
     }
   }
 
-  get #here() {
-    return {device: this.parts.device, agents: this.parts.hosts.map(({agent}) => agent)}
+  async #here() {
+    const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
+    return {device: this.parts.device, agents, began: this.#began, now: this.parts.environment.now()}
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
@@ -81,13 +90,18 @@ export class RunLoop {
     const {log} = this.parts
     const before = log.state
     try {
-      await this.#performer.perform(step, before)
+      const perform = () => this.#performer.perform(step, before)
+      await (this.parts.around ? this.parts.around(step, log, perform) : perform())
+      if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
-      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited'))
+      else if (error.details.waitFor === 'version') this.#rest({for: 'version', why: error.message})
+      else if (
+        isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full', 'rate_limited')
+      )
         this.#restForServer(error)
       else await this.#fail(error, before)
     }
@@ -116,6 +130,12 @@ export class RunLoop {
     this.#become({working: false, waiting, fault: null})
   }
 
+  /** A sleeping run is woken by this device's clock, or by the next look when that was slept through. */
+  #wait(step: Extract<NextStep, {do: 'wait'}>): void {
+    this.#rest({for: step.for, why: step.why})
+    if (step.for === 'wake') this.#wakeIn(step.until - this.parts.environment.now())
+  }
+
   /** Woken when the connection changes; but one call can fail while the connection stands, so time wakes it too. */
   #restForServer(error: HoldfastError): void {
     this.#rest({for: 'server', why: error.message})
@@ -123,8 +143,13 @@ export class RunLoop {
     const {retryDelayMs = 500, environment} = this.parts
     const pauseMs = Math.min(30_000, retryDelayMs * 2 ** this.#restedForServer) * (0.5 + environment.random() / 2)
     this.#restedForServer += 1
+    this.#wakeIn(pauseMs)
+  }
+
+  #wakeIn(ms: number): void {
+    if (this.#closed) return
     clearTimeout(this.#alarm)
-    this.#alarm = setTimeout(() => this.wake(), pauseMs)
+    this.#alarm = setTimeout(() => this.wake(), Math.min(Math.max(0, ms), longestTimerMs))
   }
 
   #become(state: LoopState): void {

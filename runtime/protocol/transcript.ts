@@ -1,10 +1,12 @@
-import type {LoggedEvent} from './event.ts'
-import type {ErasureId, EventId} from './ids.ts'
+import type {DataOf, LoggedEvent} from './event.ts'
+import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
 /** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
-export type Durability = {status: 'device'} | {status: 'server'; seq: number} | {status: 'rejected'; reason: string}
+export type Durability = {status: 'device'} | {status: 'server'; seq: number} | Refused
+/** `divergence` names the work that it was set aside with, when custody had moved on. [CUS-4] */
+type Refused = {status: 'rejected'; reason: string; divergence?: EventId}
 export type DurableEvent = {event: LoggedEvent; durability: Durability}
 
 type Base = {id: EventId; at: number; durability: Durability}
@@ -32,14 +34,32 @@ export type NoticeEntry = Omit<Base, 'id'> & {
   id: EventId | ErasureId
   type: 'notice'
   /** Why the line is there; the page words it. */
-  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'unreadable' | 'erased'
+  about:
+    | 'forked'
+    | 'cancelled'
+    | 'failed'
+    | 'retried'
+    | 'stopped_at_bound'
+    | 'alerted'
+    | 'extended'
+    | 'slept'
+    | 'woken'
+    | 'migrated'
+    | 'closed'
+    | 'custody'
+    | 'summarised'
+    | 'unreadable'
+    | 'erased'
   text: string
+  /** More of it, for whoever wants to read it. */
+  detail?: string
 }
 
 /** One line of the conversation as a person reads it: folded from events, in their order, nothing left out. */
 export type TranscriptEntry =
   | (Base & {type: 'message'; text: string; from: 'person'})
-  | (Base & {type: 'reply'; text: string; from: 'agent'})
+  /** `step` names the model call, so that one can look at what the model saw. */
+  | (Base & {type: 'reply'; text: string; from: 'agent'; step: {run: RunId; id: StepId} | null})
   | ToolEntry
   | NoticeEntry
 
@@ -63,6 +83,12 @@ export function transcriptOf(events: readonly DurableEvent[]): TranscriptEntry[]
   return entries
 }
 
+const wokenWords: Record<DataOf<'run.woken'>['by'], string> = {
+  time: 'Awake: the time has come.',
+  message: 'Awake: a message arrived.',
+  outside: 'Awake: woken from outside.',
+}
+
 function proposed(card: ToolEntry, id: string): ToolEntry {
   card.operation = {id, status: 'proposed', reason: null, receipt: null, approval: null, decidedBy: null}
   return card
@@ -75,14 +101,27 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
   switch (event.kind) {
     case 'message.posted':
       return [{...base, type: 'message', from: 'person', text: event.data.text}]
-    case 'model.replied':
+    case 'model.replied': {
+      const step = event.run && event.step ? {run: event.run, id: event.step} : null
       return event.data.content.flatMap((part): TranscriptEntry[] => {
-        if (part.type === 'text') return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text}] : []
+        if (part.type === 'text')
+          return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text, step}] : []
         if (part.type === 'reasoning') return []
         return [
           {...base, type: 'tool', call: part.call, tool: part.tool, input: part.input, result: null, operation: null},
         ]
       })
+    }
+    case 'view.compacted':
+      return [
+        {
+          ...base,
+          type: 'notice',
+          about: 'summarised',
+          text: 'Earlier turns were summarised for the model; the transcript is complete.',
+          detail: event.data.summary,
+        },
+      ]
     case 'session.forked':
       return notice('forked', `Branched from ${event.data.from.session} after event ${event.data.from.seq}.`)
     case 'run.cancelled':
@@ -93,8 +132,22 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return notice('retried', 'Trying again from the last confirmed step.')
     case 'run.completed':
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
+    case 'run.alerted':
+      return notice('alerted', `Stopped at the limit of ${event.data.bound}; a person decides whether it goes on.`)
+    case 'run.extended':
+      return notice('extended', 'One more budget was given.')
+    case 'run.slept':
+      return notice('slept', event.data.why)
+    case 'run.woken':
+      return notice('woken', wokenWords[event.data.by])
+    case 'run.migrated':
+      return notice('migrated', `Moved to version ${event.data.to.version}: ${event.data.reason}`)
+    case 'session.closed':
+      return notice('closed', event.data.reason ?? 'The session was closed.')
     case 'custody.granted':
       return notice('custody', 'Another device took over.')
+    case 'custody.assumed':
+      return notice('custody', 'A device went on with this conversation without the server.')
     default:
       return []
   }

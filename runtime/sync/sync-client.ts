@@ -17,9 +17,16 @@ export type SyncParts = {
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
+  /** On every connect and whenever the registry of agents moved. */
+  onAgentsChanged(): void
   /** Resolves when nothing of it is left on this device. */
   purge(orders: readonly PurgeOrder[]): Promise<void>
+  /** The server takes nothing of this session, for good, and why; null once it takes something again. */
+  onRefused(session: SessionId, error: HoldfastError | null): void
 }
+
+/** Codes that the same request would get again; everything else may pass. */
+const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'conflict', 'refused', 'unreadable_event'] as const
 
 /**
  * Keeps a device level with the server over one live connection. A poke only says where to look; the records say
@@ -31,6 +38,8 @@ export class SyncClient {
   #running: Promise<void> | null = null
   #wakeUp: (() => void) | null = null
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
+  /** Sessions that are not tried again by themselves until the server speaks of them or the connection is new. */
+  readonly #refused = new Set<SessionId>()
   readonly #active = new Set<Promise<void>>()
   /** One retry at a time for each session and for the catch-up, however often it is asked for. [SYNC-6] */
   readonly #retries = new Map<SessionId | 'catch-up', ReturnType<typeof setTimeout>>()
@@ -71,7 +80,8 @@ export class SyncClient {
 
   /** Something was appended on this device: push it as soon as the server can be reached. */
   touch(session: SessionId): void {
-    if (this.#state.state === 'live' && !this.#retries.has(session)) this.#sync(session, false)
+    if (this.#state.state !== 'live' || this.#retries.has(session) || this.#refused.has(session)) return
+    this.#sync(session, false)
   }
 
   async #run(): Promise<void> {
@@ -98,10 +108,14 @@ export class SyncClient {
     switch (message.type) {
       case 'hello':
         this.#signal({type: 'connected'})
+        this.parts.onAgentsChanged()
         this.#track(this.#catchUp())
         return
       case 'head':
         this.#sync(message.session, true)
+        return
+      case 'agents':
+        this.parts.onAgentsChanged()
         return
       case 'fact':
         this.parts.onFactChanged(message.key)
@@ -169,13 +183,20 @@ export class SyncClient {
       do {
         const {pull} = job
         Object.assign(job, {again: false, pull: false})
-        if (pull) await pullSession(this.parts.link, log)
+        if (pull && !isOnlyHere(log)) await pullSession(this.parts.link, log)
         await syncSession(this.parts.link, this.parts.store, log)
       } while (job.again)
       this.#busy.delete(session)
       this.#failedCalls = 0
-    } catch (error) {
+      if (this.#refused.delete(session)) this.parts.onRefused(session, null)
+    } catch (caught) {
       this.#busy.delete(session)
+      const error = HoldfastError.from(caught)
+      if (HoldfastError.is(error, ...forGood)) {
+        this.#refused.add(session)
+        this.parts.onRefused(session, error)
+        return
+      }
       const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
       if (!gone) this.#retryLater(session, () => this.#sync(session, true))
     }
@@ -229,4 +250,9 @@ function succeeds(work: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Opened here and not confirmed yet: to pull what the server does not know would fail again and again, and never push. */
+function isOnlyHere({state, record}: SessionLog): boolean {
+  return state.session !== null && record.confirmed.session === null
 }

@@ -1,6 +1,8 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
+import {sameJson} from '../../runtime/protocol/json.ts'
+import {noSlots} from '../../runtime/protocol/slots.ts'
 import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
@@ -105,8 +107,14 @@ async function judge(
 
 async function sourceFault(locked: LockedSession, event: Event): Promise<HoldfastError | null> {
   if (event.kind !== 'session.forked') return null
-  const head = await locked.headOf(event.data.from.session)
-  return head === null || head < event.data.from.seq
-    ? new HoldfastError('not_found', 'The session to branch from has no such event.')
-    : null
+  const {from, slots = noSlots} = event.data
+  const head = await locked.headOf(from.session)
+  if (head === null || head < from.seq) {
+    return new HoldfastError('not_found', 'The session to branch from has no such event.')
+  }
+  // What a branch inherits is what the record says, not what a device claims. [WRK-3]
+  if (sameJson(slots, await locked.slotsAsOf(from.session, from.seq))) return null
+  return new HoldfastError('bad_input', `event.data.slots: expected the slots of the source as of event ${from.seq}`, {
+    details: {field: 'data.slots'},
+  })
 }

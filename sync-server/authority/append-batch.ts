@@ -1,14 +1,18 @@
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {type Actor, type DataOf, type Event, readEvent, type ServerKind} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {EventId, RunId, SessionId} from '../../runtime/protocol/ids.ts'
-import {evolve, type SessionState} from '../../runtime/protocol/session.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {SealedEvent} from '../storage/store.ts'
 import {contentHash} from './hash.ts'
 
+/** What the server says; waking a run is the control plane's wherever it runs, so the holder may say it too. */
+type ServiceKind = ServerKind | 'run.woken'
+
 /** What a service of the server wants to say; the batch adds identity, order and time. */
 export type ServiceDraft = {
-  [K in ServerKind]: {kind: K; data: DataOf<K>; run?: RunId; causes?: EventId[]}
-}[ServerKind]
+  [K in ServiceKind]: {kind: K; data: DataOf<K>; run?: RunId; causes?: EventId[]}
+}[ServiceKind]
 export type ServiceName = Extract<Actor, {type: 'service'}>['name']
 
 /** Events that are about to commit together, folded as they are added, so that each is decided on what came before. */

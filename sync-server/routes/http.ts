@@ -24,6 +24,7 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   too_large: 413,
   version_mismatch: 426,
   rate_limited: 429,
+  budget_exhausted: 429,
   model_failed: 502,
   deadline: 504,
 }

@@ -66,6 +66,8 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return poke.subject === subject ? {type: 'head', session: poke.session, head: poke.head} : null
     case 'inbox':
       return roles.includes(poke.role) ? {type: 'inbox'} : null
+    case 'agents':
+      return {type: 'agents'}
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
     // It asks with its token again then, and hears that it is over.

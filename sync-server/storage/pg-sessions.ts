@@ -1,7 +1,7 @@
 import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
 import {type Envelope, envelopeSchema} from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, storedSession} from '../../runtime/protocol/session.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
@@ -19,7 +19,7 @@ export function pgSessions(sql: Sql): SessionStore {
         'SELECT state FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
         [owner.tenant, session, owner.subject],
       )
-      return row ? (JSON.parse(row.state) as SessionState) : null
+      return row ? storedSession(row.state) : null
     },
     sessionOfRun: async (owner, run) => {
       const [row] = await sql.query<{session: string}>(

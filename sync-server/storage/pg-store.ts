@@ -1,12 +1,17 @@
-import {migrate} from './migrate.ts'
+import {isMigrated, migrate} from './migrate.ts'
+import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgDevices} from './pg-devices.ts'
 import {pgErasures} from './pg-erasures.ts'
 import {pgKeeping} from './pg-keeping.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgMemory} from './pg-memory.ts'
+import {pgModelCalls} from './pg-model-calls.ts'
 import {pgRevocations} from './pg-revocations.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {pgTasks} from './pg-tasks.ts'
+import {pgTokens} from './pg-tokens.ts'
 import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
@@ -35,5 +40,11 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     records: owner => subjectRecords(one, owner),
     scrub: () => scrub(sql),
     walled: wall.stands,
+    agents: pgAgents(one),
+    memory: pgMemory(one, wall.across('memory that ended')),
+    modelCalls: pgModelCalls(one, wall.across('model calls left open')),
+    tokens: pgTokens(one, wall.across('token streams that ended')),
+    tasks: pgTasks(one),
+    health: {migrated: () => isMigrated(sql)},
   }
 }

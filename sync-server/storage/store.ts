@@ -13,10 +13,14 @@ import type {
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import type {SessionSummary} from '../../runtime/protocol/wire.ts'
+import type {AgentListing, AgentManifest, SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
+import type {MemoryStore} from './memory-store.ts'
+import type {TaskBook} from './task-book.ts'
+import type {ModelCallBook, TokenStore} from './token-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -24,6 +28,8 @@ export interface Store {
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
+  readonly agents: AgentBook
+  readonly memory: MemoryStore
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
   readonly keeping: Keeping
@@ -37,6 +43,16 @@ export interface Store {
   scrub(): Promise<boolean>
   /** Whether the database itself keeps tenants apart, should a statement forget to. [RET-5] */
   readonly walled: boolean
+  readonly modelCalls: ModelCallBook
+  readonly tokens: TokenStore
+  readonly tasks: TaskBook
+  readonly health: StoreHealth
+}
+
+/** For whoever asks whether this process can work. */
+export interface StoreHealth {
+  /** True when the schema is what this build needs; throws when the database cannot be reached. */
+  migrated(): Promise<boolean>
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -70,6 +86,8 @@ export interface LockedSession {
   known(events: readonly Event[]): Promise<Known>
   /** Head of another session of the same tenant and subject; null if there is none. */
   headOf(session: SessionId): Promise<number | null>
+  /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
+  slotsAsOf(session: SessionId, seq: number): Promise<Slots>
   /**
    * Appends, moves the control state, and brings ledger and approvals in line with the events: one transaction.
    * Sequence numbers must follow the head without a gap.
@@ -134,12 +152,36 @@ export const auditActions = [
   'approval.granted',
   'approval.rejected',
   'approval.decision_refused',
+  'agent.published',
+  'agent.activated',
+  'agent.refused',
   'session.erased',
   'subject.erased',
   'subject.exported',
   'access.revoked',
+  'memory.proposed',
+  'memory.accepted',
+  'memory.refused',
+  'memory.corrected',
+  'memory.superseded',
+  'memory.expired',
+  'memory.forgotten',
 ] as const
 export type AuditAction = (typeof auditActions)[number]
+
+/** Published versions of a tenant's agents, and which of each new runs take. Versions are never changed or removed. */
+export interface AgentBook {
+  /** One version once, with its audit entry: 'known' for the same manifest again, 'conflict' for another. */
+  publish(
+    where: {tenant: TenantId; name: string},
+    manifest: AgentManifest,
+    audit: AuditEntry,
+  ): Promise<'published' | 'known' | 'conflict'>
+  /** False when the version is not published. */
+  activate(where: {tenant: TenantId; name: string}, version: string, audit: AuditEntry): Promise<boolean>
+  /** At most `limit` versions, latest first. */
+  list(tenant: TenantId, limit: number): Promise<AgentListing[]>
+}
 
 export type AuditEntry = {
   tenant: TenantId

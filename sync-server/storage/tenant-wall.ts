@@ -1,7 +1,14 @@
 import type {Sql, SqlQuery, SqlValue} from './sql.ts'
 
 /** Why the server looks beyond one tenant: the sweep's rounds, and nothing a request can reach. */
-export type AcrossTenants = 'open operations' | 'overdue approvals' | 'unfinished erasures' | 'retention'
+export type AcrossTenants =
+  | 'open operations'
+  | 'overdue approvals'
+  | 'unfinished erasures'
+  | 'retention'
+  | 'memory that ended'
+  | 'model calls left open'
+  | 'token streams that ended'
 
 export type TenantWall = {
   /** Sees the rows of the tenant that a statement names as `$1`, and no others. */

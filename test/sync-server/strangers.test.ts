@@ -106,7 +106,7 @@ describe('strangers', () => {
     const {openPgStore, pgliteSql} = await import('../../sync-server/index.ts')
     const sql = pgliteSql(database.db)
     const spy = (text: string) => {
-      if (/hf_(sessions|events|runs|operations|approvals|audit)/.test(text)) seen.push(text)
+      if (/hf_(sessions|events|runs|operations|approvals|audit|memory)/.test(text)) seen.push(text)
     }
     const store = await openPgStore({
       query: (text, params) => {
