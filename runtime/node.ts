@@ -1,6 +1,7 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
+import type {MemoryChoice} from './device/memory-parts.ts'
 import {TokenHolder} from './device/token-holder.ts'
 import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
 import {firstToken, type Runtime} from './page/open-runtime.ts'
@@ -8,6 +9,7 @@ import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
+import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
 
@@ -22,6 +24,7 @@ export {
   type ToolContext,
 } from './loop/define.ts'
 
+export * from './memory/public.ts'
 export {openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
 
@@ -31,6 +34,7 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   tools: ToolImplementations<Served['tools']>
   /** A folder, held by one process at a time, or `memory://`. */
   dataDir: string
+  memory?: MemoryChoice
   /** Leave out for a runtime that never syncs. */
   sync?: {url: string; token: string | (() => Promise<string>)} | {link: CuttableLink; token: string}
   environment?: Environment
@@ -51,7 +55,7 @@ export interface NodeRuntime extends Runtime {
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
-  const {agent, model, tools, dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
+  const {agent, model, tools, dataDir, sync, memory, environment = systemEnvironment, retryDelayMs} = options
   const database = await openNodeDatabase({dataDir})
   const token = new TokenHolder(await firstToken(sync))
   const feed = localFeed()
@@ -63,6 +67,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     subject: () => token.subject(),
     setToken: value => token.set(value),
     publisher: feed,
+    memory: {store: pgliteMemory(database.db), ...memory},
     ...(retryDelayMs !== undefined && {retryDelayMs}),
   })
   const sessions = createSessions({

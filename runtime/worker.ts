@@ -1,4 +1,5 @@
 import {openDeviceRuntime} from './device/device-runtime.ts'
+import type {MemoryChoice} from './device/memory-parts.ts'
 import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
 import {TokenHolder} from './device/token-holder.ts'
 import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
@@ -6,6 +7,7 @@ import type {WorkerConfig} from './page/open-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
+import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {httpLink} from './sync/http-link.ts'
 
@@ -20,6 +22,8 @@ export {
   type ToolContext,
 } from './loop/define.ts'
 
+export * from './memory/public.ts'
+
 /**
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
  * by. Call it while the worker's module is first evaluated.
@@ -29,9 +33,10 @@ export {
  */
 export function serveAgent<Served extends Agent>(
   agent: Served,
-  implementation: {model: ModelSource; tools: ToolImplementations<Served['tools']>},
+  implementation: {model: ModelSource; tools: ToolImplementations<Served['tools']>; memory?: MemoryChoice},
 ): void {
-  const host = {agent, ...implementation} as unknown as AgentHost
+  const {memory, ...runs} = implementation
+  const host = {agent, ...runs} as unknown as AgentHost
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
     async open(config, {name, feed}) {
@@ -50,6 +55,7 @@ export function serveAgent<Served extends Agent>(
         subject: () => token.subject(),
         setToken: value => token.set(value),
         publisher: feed,
+        memory: {store: pgliteMemory(database.db), ...memory},
       })
       return {
         service: device.service,

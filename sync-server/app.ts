@@ -3,6 +3,7 @@ import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
+import type {MemoryContext} from './authority/memory-context.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import type {Authenticate} from './principal.ts'
@@ -13,6 +14,7 @@ import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
+import {memoryRoutes} from './routes/memory.ts'
 import {type Models, modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {sessionRoutes} from './routes/sessions.ts'
@@ -20,6 +22,7 @@ import {sessionRoutes} from './routes/sessions.ts'
 export type AppParts = {
   context: OperationContext
   driver: OperationDriver
+  memory: MemoryContext
   authenticate: Authenticate
   models: Models
   cors: {origins: string[]} | null
@@ -42,6 +45,7 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   passportRoutes(app, context.store)
+  memoryRoutes(app, parts.memory)
   modelRoutes(app, parts.models)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))

@@ -2,17 +2,21 @@ import type {Environment} from '../runtime/protocol/environment.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
+import {expireMemory} from './authority/memory.ts'
+import {memorySearch} from './authority/memory-search.ts'
 import {operationDriver} from './authority/operations.ts'
 import {type Bus, createBus} from './bus.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
 import type {Authenticate} from './principal.ts'
 import type {App} from './routes/http.ts'
 import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
 
+export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
@@ -28,8 +32,10 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Models} from './routes/models.ts'
+export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -42,6 +48,8 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** What enters memory, and how the server recalls it. */
+  memory?: MemoryOptions
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -64,7 +72,7 @@ export type SyncServer = {
   fetch(request: Request): Response | Promise<Response>
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
-  /** Resolves when no operation is under way. */
+  /** Resolves when no operation is under way and every memory has its vector. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
   close(): Promise<void>
@@ -87,10 +95,13 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const onFault = options.onFault ?? (error => console.error(error))
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
+  const search = memorySearch(context, options.memory?.embedder ?? null)
+  const memory = {store, bus, environment, onFault, search, policy: options.memory?.policy ?? askTheSubject}
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
+    memory,
     authenticate: options.authenticate,
     models: options.models ?? {},
     cors: options.cors ?? null,
@@ -99,6 +110,10 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     closing: closing.signal,
   })
   const unsubscribe = facts.changes?.(change => bus.publish({type: 'fact', ...change}))
+  const sweep = async () => {
+    await sweepOnce(context, driver)
+    await expireMemory(memory)
+  }
   let stopSweep: (() => Promise<void>) | null = null
 
   return {
@@ -106,15 +121,19 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(() => sweepOnce(context, driver), options.limits?.sweepMs ?? 5000, onFault)
+      stopSweep = repeat(sweep, options.limits?.sweepMs ?? 5000, onFault)
       await driver.scan(Number.MAX_SAFE_INTEGER)
     },
-    idle: driver.idle,
+    idle: async () => {
+      await driver.idle()
+      await search.idle()
+    },
     close: async () => {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
       await driver.close()
+      await search.close()
     },
   }
 }

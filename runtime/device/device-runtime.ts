@@ -19,13 +19,17 @@ import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
+import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {listItem} from './build-view.ts'
+import {DeviceMemory} from './device-memory.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import type {MemoryChoice} from './memory-parts.ts'
+import {memoryService} from './memory-service.ts'
 import {OpenSession} from './open-session.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 
@@ -38,6 +42,8 @@ export type DeviceParts = {
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
   publisher: Publisher
+  /** Left out for a device that keeps no memory. */
+  memory?: MemoryChoice & {store: DeviceMemoryStore}
   setToken(token: string): void
   retryDelayMs?: number
 }
@@ -67,6 +73,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #memory: DeviceMemory | null
   #closed = false
   #listing: Promise<void> | null = null
 
@@ -76,6 +83,7 @@ class DeviceRuntime {
   ) {
     const {link, store, environment, publisher} = parts
     this.#facts = factReader({store, link, environment})
+    this.#memory = this.#openMemory()
     this.#sync =
       link &&
       new SyncClient({
@@ -85,6 +93,7 @@ class DeviceRuntime {
         openLog: async session => (await this.#open(session)).log,
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
+        onMemoryChanged: () => this.#memory?.reached(),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
@@ -92,6 +101,7 @@ class DeviceRuntime {
 
   /** Sessions with work left go on by themselves, before anybody looks at them. */
   async start(online: boolean): Promise<void> {
+    await this.#memory?.start()
     for (const {id} of await this.parts.store.sessions()) (await this.#open(id)).loop.wake()
     this.#sync?.start(online)
   }
@@ -99,6 +109,7 @@ class DeviceRuntime {
   async close(): Promise<void> {
     this.#closed = true
     await this.#sync?.close()
+    await this.#memory?.close()
     for (const session of this.#sessions.values()) await (await session).close()
     await this.#listing
   }
@@ -136,6 +147,7 @@ class DeviceRuntime {
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
       sessionPassport: async id => (await (await open(id)).view()).passport,
+      ...memoryService(this.#memory),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -247,11 +259,31 @@ class DeviceRuntime {
       },
       id,
     )
+    this.#memory?.look(session.log)
     session.log.onChange(() => {
+      this.#memory?.look(session.log)
       this.#sync?.touch(id)
       this.#listChanged()
     })
     return session
+  }
+
+  #openMemory(): DeviceMemory | null {
+    const {memory, store, link, environment, publisher, subject} = this.parts
+    if (!memory) return null
+    const {store: kept, ...choice} = memory
+    const {device} = this
+    return new DeviceMemory({
+      ...choice,
+      memory: kept,
+      device,
+      store,
+      link,
+      gateway: gatewayOf(link),
+      environment,
+      publisher,
+      subject,
+    })
   }
 
   get #connection(): Connection {
@@ -262,6 +294,7 @@ class DeviceRuntime {
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
+    if (connection.state === 'live') this.#memory?.reached()
     this.#wakeAll()
   }
 

@@ -1,4 +1,7 @@
-import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {EventId, MemoryChangeId, MemoryId, RunId, SessionId} from '../protocol/ids.ts'
+import type {MemoryChange} from '../protocol/memory.ts'
+import type {RecallAsk, RecalledMemory} from '../protocol/memory-recall.ts'
+import type {MemoryView} from '../protocol/memory-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -29,6 +32,13 @@ export interface RuntimeService {
   sessions(): Promise<SessionListItem[]>
   sessionPassport(session: SessionId): Promise<Passport | null>
   runPassport(run: RunId): Promise<Passport | null>
+  /** Also from now on publishes every change of memory. */
+  memory(): Promise<MemoryView>
+  recallMemory(ask: RecallAsk): Promise<RecalledMemory[]>
+  /** Kept under its own id, counts here at once, and is sent after `undoMs` milliseconds. */
+  changeMemory(id: MemoryChangeId, item: MemoryId, change: MemoryChange, undoMs: number): Promise<void>
+  /** False when the change is no longer here to be undone: it is sent, or was undone before. */
+  undoMemory(id: MemoryChangeId): Promise<boolean>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
   setToken(token: string): Promise<void>
@@ -48,6 +58,10 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'sessions',
   'sessionPassport',
   'runPassport',
+  'memory',
+  'recallMemory',
+  'changeMemory',
+  'undoMemory',
   'connection',
   'setOnline',
   'setToken',
@@ -57,6 +71,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
 export type Frames = {
   sessions: SessionListItem[]
   connection: Connection
+  memory: MemoryView
   /** The server refused the token: whoever can should bring another. */
   token: null
 } & {[topic: `session:${string}`]: SessionView} & {[topic: `document:${string}`]: Uint8Array}

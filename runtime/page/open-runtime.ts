@@ -4,6 +4,7 @@ import {connectWorker} from '../platform/worker-client.ts'
 import type {RunId} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
 
 /** How a page reaches the one worker of this browser that owns the database and runs the agent. */
@@ -26,6 +27,8 @@ export interface Runtime {
   subscribeConnection(listener: (connection: Connection) => void): () => void
   /** `false` cuts the connection for real: every request and stream ends and none starts. */
   setOnline(online: boolean): Promise<void>
+  /** What is remembered of whoever uses this runtime, across all sessions. [MEM-1] */
+  readonly memory: Memory
   passport(run: RunId): Promise<Passport | null>
   close(): Promise<void>
 }

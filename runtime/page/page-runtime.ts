@@ -4,6 +4,7 @@ import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {latest} from './latest.ts'
+import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
 
@@ -53,6 +54,7 @@ export function createSessions(parts: PageParts) {
       latest(parts, 'sessions', () => service.sessions(), listener),
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
+    memory: createMemory(parts),
     passport: (run: RunId) => service.runPassport(run),
     setOnline: (online: boolean) => service.setOnline(online),
   }

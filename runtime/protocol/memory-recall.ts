@@ -31,8 +31,46 @@ export const recallLimit = 5
 /** How well each item matches, by the way that found it; what is missing did not match that way. */
 export type Ranking = {by: 'text' | 'meaning'; scores: ReadonlyMap<MemoryId, number>}
 
+const stopWords = new Set(
+  `a about am an and any are as at be been but by can did do does for from get had has have he her him his how i if in is
+  it its let me my no not of on one or our out s she should so some t than that the their them then there they this to up
+  us was we were what when where which who whom why will with would you your`.split(/\s+/),
+)
+
+/**
+ * How texts are searched by their words, for MiniSearch on both sides: endings are cut so that "refunds" and "refunded"
+ * meet, a slip of a letter is forgiven, and the words of a key count more than those of the text.
+ */
+export const fullTextOptions = {
+  fields: ['text', 'key'],
+  processTerm: (term: string) => {
+    const word = term
+      .toLowerCase()
+      .normalize('NFKD')
+      .replaceAll(/\p{Mark}/gu, '')
+    return stopWords.has(word) ? null : stem(word)
+  },
+  searchOptions: {
+    boost: {key: 1.5},
+    prefix: (term: string) => term.length > 3,
+    fuzzy: (term: string) => fuzziness(term),
+  },
+}
+
+function fuzziness(term: string): number | false {
+  return term.length > 5 ? 0.2 : false
+}
+
+function stem(word: string): string {
+  if (word.length < 5) return word.replace(/(?<=..)s$/, '')
+  return word
+    .replace(/(?:ies|ied)$/, 'y')
+    .replace(/(?:ations?|ments?|ings?|edly|ers?|ed|es|ly|s)$/, '')
+    .replace(/e$/, '')
+}
+
 /** What counts as near in meaning at all, as a cosine: below it every question would find something. */
-export const nearestMeaning = 0.35
+const nearestMeaning = 0.35
 
 /**
  * One order from several rankings. A key that matches comes first; a full-text score counts relative to the best one,
@@ -73,8 +111,18 @@ function isUnder(key: string | null, asked: string): boolean {
   return key !== null && (key === asked || key.startsWith(`${asked}/`))
 }
 
+/** How near each vector is to that of the question; what is not near at all is left out. */
+export function rankByMeaning(asked: Float32Array, vectors: Iterable<readonly [MemoryId, Float32Array]>): Ranking {
+  const scores = new Map<MemoryId, number>()
+  for (const [id, vector] of vectors) {
+    const near = cosine(asked, vector)
+    if (near >= nearestMeaning) scores.set(id, near)
+  }
+  return {by: 'meaning', scores}
+}
+
 /** Cosine of two vectors of the same embedder; 0 when either has no length. */
-export function cosine(a: Float32Array, b: Float32Array): number {
+function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0
   let lengthA = 0
   let lengthB = 0

@@ -211,7 +211,7 @@ function movedOn(item: MemoryRecord, saw: number): Refusal {
 }
 
 /** More changes than this to one item are kept as a count only. */
-const keptRevisions = 50
+const keptRevisions = 20
 
 export function proposedMemory(proposal: MemoryProposal, at: number): MemoryRecord {
   const {extractor, ...content} = proposal

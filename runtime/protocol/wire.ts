@@ -24,6 +24,8 @@ import {limits} from './version.ts'
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
  *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
  *
+ * Memory's own part is told in `memory-wire.ts`.
+ *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
  */
@@ -85,6 +87,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('head'), session: sessionIdSchema, head: z.int()}),
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
+  z.strictObject({type: z.literal('memory')}),
   z.strictObject({type: z.literal('expired')}),
 ])
 export type LiveMessage = z.infer<typeof liveMessageSchema>

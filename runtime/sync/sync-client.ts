@@ -15,6 +15,7 @@ export type SyncParts = {
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
+  onMemoryChanged?(): void
 }
 
 /**
@@ -101,6 +102,9 @@ export class SyncClient {
         return
       case 'fact':
         this.parts.onFactChanged(message.key)
+        return
+      case 'memory':
+        this.parts.onMemoryChanged?.()
         return
       case 'expired':
       case 'inbox':

@@ -1,7 +1,7 @@
 /** One import or re-export as it stands in a file. */
 export type Import = {file: string; target: string; typeOnly: boolean}
 
-const middle = ['loop', 'storage', 'documents', 'sync', 'platform', 'adapters', 'testing']
+const middle = ['loop', 'storage', 'documents', 'sync', 'memory', 'platform', 'adapters', 'testing']
 const roots = ['device', 'page']
 const publicEntries = ['runtime/index.ts', 'runtime/worker.ts', 'runtime/node.ts', 'runtime/testing.ts']
 const serverEntries = ['sync-server/index.ts', 'sync-server/node.ts']
