@@ -115,7 +115,7 @@ function isUnder(key: string | null, asked: string): boolean {
 export function rankByMeaning(asked: Float32Array, vectors: Iterable<readonly [MemoryId, Float32Array]>): Ranking {
   const scores = new Map<MemoryId, number>()
   for (const [id, vector] of vectors) {
-    const near = cosine(asked, vector)
+    const near = asked.length === vector.length ? cosine(asked, vector) : 0
     if (near >= nearestMeaning) scores.set(id, near)
   }
   return {by: 'meaning', scores}

@@ -3,7 +3,13 @@ export type Import = {file: string; target: string; typeOnly: boolean}
 
 const middle = ['loop', 'storage', 'documents', 'sync', 'memory', 'platform', 'adapters', 'testing']
 const roots = ['device', 'page']
-const publicEntries = ['runtime/index.ts', 'runtime/worker.ts', 'runtime/node.ts', 'runtime/testing.ts']
+const publicEntries = [
+  'runtime/index.ts',
+  'runtime/worker.ts',
+  'runtime/node.ts',
+  'runtime/testing.ts',
+  'runtime/embedder.ts',
+]
 const serverEntries = ['sync-server/index.ts', 'sync-server/node.ts']
 
 /** Reads every import, re-export and dynamic import of a module's text; comments and strings of other kinds are none. */
