@@ -100,7 +100,7 @@ test('one question over a full memory, against one over a tenth of it', async ()
   const query = set.questions[0]?.asked as string
   const ask = (index: RecallIndex) => median(50, () => index.recall({query, now: set.now}, remembered))
   const tenth = await ask(small)
-  report(`hybrid recall over ${limits.memoryItems} items`, {name: 'over a tenth', ms: tenth}, await ask(full), '≤ 12×')
+  report(`hybrid recall over ${limits.memoryItems} items`, {name: 'over a tenth', ms: tenth}, await ask(full), '≤ 20×')
   const words = await median(10, async () => build(limits.memoryItems).recall({query, now: set.now}, null))
   report(
     `index of ${limits.memoryItems} items built, and one question`,
