@@ -44,6 +44,7 @@ const lib: EnvironmentOptions = {
     embedder: at('runtime/embedder.ts'),
     'sync-server': at('sync-server/index.ts'),
     'sync-server-node': at('sync-server/node.ts'),
+    'sync-server-postgres': at('sync-server/postgres.ts'),
   }),
 }
 

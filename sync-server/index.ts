@@ -2,17 +2,22 @@ import type {Environment} from '../runtime/protocol/environment.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
+import type {Authority} from './authority/authority.ts'
+import type {Eraser} from './authority/erase.ts'
 import {expireMemory} from './authority/memory.ts'
+import {memoryLayer} from './authority/memory-layer.ts'
 import {memorySearch} from './authority/memory-search.ts'
 import {operationDriver} from './authority/operations.ts'
 import {type Bus, createBus} from './bus.ts'
+import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
+import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
+import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
 import type {App} from './routes/http.ts'
-import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
 
@@ -20,6 +25,7 @@ export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
+export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
   type Authorisation,
   type ChangedFact,
@@ -33,8 +39,9 @@ export {
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
+export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
+export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
-export type {Models} from './routes/models.ts'
 export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
@@ -50,6 +57,10 @@ export type SyncServerOptions = {
   models?: Models
   /** What enters memory, and how the server recalls it. */
   memory?: MemoryOptions
+  /** What each tenant may use of them within a window of time; no bound unless told. */
+  budgets?: TenantBudgets
+  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
+  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -60,6 +71,21 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
+    models?: Partial<GatewayLimits>
+  }
+  /** What is kept beside the store: erased and exported with it. */
+  layers?: readonly DataLayer[]
+  roles?: {
+    /** May erase and export for any subject of its tenant; `operator` unless told. */
+    operator?: string
+  }
+  erasure?: {
+    /**
+     * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
+     * Postgres does it in its own hours instead.
+     */
+    rewriteFiles?: boolean
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
@@ -72,6 +98,8 @@ export type SyncServer = {
   fetch(request: Request): Response | Promise<Response>
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
+  /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
+  sweep(): Promise<void>
   /** Resolves when no operation is under way and every memory has its vector. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
@@ -81,7 +109,8 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect
+ * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, and
+ * for a price or budget that is none
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -97,13 +126,26 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const driver = operationDriver(context)
   const search = memorySearch(context, options.memory?.embedder ?? null)
   const memory = {store, bus, environment, onFault, search, policy: options.memory?.policy ?? askTheSubject}
+  const eraser = {...context, ...eraserOf(options, context)}
+  const {models = {}, budgets = []} = options
+  checkModels(models, budgets)
+  const gateway = new ModelGateway({
+    ...context,
+    models,
+    budgets,
+    ...(options.limits?.models && {limits: options.limits.models}),
+  })
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
     memory,
+    eraser,
     authenticate: options.authenticate,
-    models: options.models ?? {},
+    models,
+    gateway,
+    budgets,
+    operatorRole: options.operatorRole ?? 'operator',
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
@@ -111,7 +153,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   })
   const unsubscribe = facts.changes?.(change => bus.publish({type: 'fact', ...change}))
   const sweep = async () => {
-    await sweepOnce(context, driver)
+    await sweepOnce(context, driver, eraser, gateway)
     await expireMemory(memory)
   }
   let stopSweep: (() => Promise<void>) | null = null
@@ -128,13 +170,23 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await driver.idle()
       await search.idle()
     },
+    sweep,
     close: async () => {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
+      await gateway.close()
       await driver.close()
       await search.close()
     },
+  }
+}
+
+function eraserOf({layers, roles, erasure}: SyncServerOptions, context: Authority): Omit<Eraser, keyof Authority> {
+  return {
+    layers: [memoryLayer(context), ...(layers ?? [])],
+    operatorRole: roles?.operator ?? 'operator',
+    rewriteFiles: erasure?.rewriteFiles ?? true,
   }
 }
 

@@ -1,14 +1,23 @@
 import {expireApproval} from './authority/approvals.ts'
+import {type Eraser, sweepErasures} from './authority/erase.ts'
 import {defaultDeadlineMs, type OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
+import type {ModelGateway} from './model-gateway.ts'
 
-/** One round of what only time brings about: approvals that nobody decided, operations that were left open. */
-export async function sweepOnce(context: OperationContext, driver: OperationDriver): Promise<void> {
+/** One round of what only time brings about: undecided approvals, erasures, operations and generations left open. */
+export async function sweepOnce(
+  context: OperationContext,
+  driver: OperationDriver,
+  eraser: Eraser,
+  gateway: ModelGateway,
+): Promise<void> {
   const now = context.environment.now()
   for (const {tenant, approval} of await context.store.approvals.overdue(now, 100)) {
     await expireApproval(context, tenant, approval)
   }
+  await sweepErasures(eraser)
   await driver.scan(now - 2 * longestDeadline(context))
+  await gateway.sweep()
 }
 
 function longestDeadline({operations}: OperationContext): number {

@@ -1,4 +1,4 @@
-import type {MemoryReader} from '../loop/memory-port.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {RecallIndex} from '../memory/recall-index.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import {
@@ -6,6 +6,7 @@ import {
   type MemoryId,
   memoryChangeIdSchema,
   memoryIdSchema,
+  type SessionId,
   type SubjectId,
 } from '../protocol/ids.ts'
 import {
@@ -22,6 +23,7 @@ import type {MemoryView} from '../protocol/memory-view.ts'
 import {refusalError} from '../protocol/refusal.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {MemoryExtraction} from './memory-extraction.ts'
+import {memoryForViews} from './memory-for-views.ts'
 import type {DeviceMemoryParts} from './memory-parts.ts'
 import {type MemoryPicture, pictureOf, viewOf} from './memory-picture.ts'
 import {MemorySyncer} from './memory-syncer.ts'
@@ -36,7 +38,7 @@ const longestUndoMs = 60_000
  * Memory on a device: a copy of what the server has, with this device's own changes on top, and a queue of what the
  * server has not heard yet. Everything in memory here is a picture of the store, made anew after each write. [MEM-4]
  */
-export class DeviceMemory implements MemoryReader {
+export class DeviceMemory {
   #picture: MemoryPicture = {items: [], changes: [], proposals: [], failed: []}
   #index = new RecallIndex([], new Map())
   #reading: Promise<void> = Promise.resolve()
@@ -44,6 +46,8 @@ export class DeviceMemory implements MemoryReader {
   #closed = false
   readonly #syncer: MemorySyncer
   readonly #extraction: MemoryExtraction
+  /** What a step recalls: the same offline, from this device's copy. [MEM-4] */
+  readonly forViews: ViewMemory = memoryForViews({recall: ask => this.recall(ask), items: () => this.#items()})
 
   constructor(private readonly parts: DeviceMemoryParts) {
     this.#syncer = new MemorySyncer(parts, () => this.#read())
@@ -99,6 +103,24 @@ export class DeviceMemory implements MemoryReader {
     await this.parts.memory.queue.addChange({id, item, change: wanted, notBefore, refused: null})
     await this.#read()
     this.#syncer.soon()
+  }
+
+  /**
+   * Drops what was proposed from sessions that are being erased and has not been sent, and takes over what the server has
+   * forgotten with them; of a whole subject nothing stays. [RET-2, RET-3]
+   */
+  async purge(sessions: readonly SessionId[], whole: boolean): Promise<void> {
+    const {queue, replica} = this.parts.memory
+    const derived = (await queue.proposals()).filter(
+      ({sources}) => whole || sources.some(({session}) => sessions.includes(session)),
+    )
+    await queue.dropProposals(derived.map(({id}) => id))
+    if (whole) {
+      for (const {id} of await queue.changes()) await queue.dropChange(id)
+      await replica.startOver()
+    }
+    await this.#syncer.level()
+    await this.#read()
   }
 
   /** True if the change had not been sent, and now never will be. */

@@ -38,6 +38,12 @@ export class MemorySyncer {
     })
   }
 
+  /** Resolves after a round that began now or later, or when there can be none. */
+  async level(): Promise<void> {
+    this.soon()
+    await this.#running
+  }
+
   /** False once a change may be on its way. */
   mayUndo(id: MemoryChangeId): boolean {
     return !this.#sending.has(id)

@@ -1,7 +1,8 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {connectWorker} from '../platform/worker-client.ts'
-import type {RunId} from '../protocol/ids.ts'
+import type {RunId, StepId} from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import type {Memory} from './page-memory.ts'
@@ -30,6 +31,16 @@ export interface Runtime {
   /** What is remembered of whoever uses this runtime, across all sessions. [MEM-1] */
   readonly memory: Memory
   passport(run: RunId): Promise<Passport | null>
+  /**
+   * What the model saw at one step, rebuilt from the record and checked against its hash; null for a step that is not on
+   * this device. [VIEW-2]
+   *
+   * @throws HoldfastError `bad_input` for what is no run or step id
+   * @example
+   * const seen = await runtime.viewOf(entry.step.run, entry.step.id)
+   * if (!seen?.exact) console.warn(seen?.lacking)
+   */
+  viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   close(): Promise<void>
 }
 
@@ -66,6 +77,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     environment: systemEnvironment,
   }
   const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
+  const online = () => void parts.service.hurry().catch(() => undefined)
+  addEventListener('online', online)
   return {
     ...createSessions(parts),
     subscribeRole(listener) {
@@ -75,6 +88,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     killWorker: () => client.kill(),
     async close() {
       stopTokens()
+      removeEventListener('online', online)
       client.close()
     },
   }

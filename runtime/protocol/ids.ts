@@ -39,8 +39,10 @@ export const callIdSchema = prefixed('cal', 'call')
 export const operationIdSchema = prefixed('opn', 'operation')
 export const approvalIdSchema = prefixed('apr', 'approval')
 export const eventIdSchema = prefixed('evt', 'event')
+export const correlationIdSchema = prefixed('cor', 'correlation')
 export const memoryIdSchema = prefixed('mem', 'memory')
 export const memoryChangeIdSchema = prefixed('mch', 'memory change')
+export const erasureIdSchema = prefixed('ers', 'erasure')
 
 export type TenantId = z.infer<typeof tenantIdSchema>
 export type SubjectId = z.infer<typeof subjectIdSchema>
@@ -52,8 +54,10 @@ export type CallId = z.infer<typeof callIdSchema>
 export type OperationId = z.infer<typeof operationIdSchema>
 export type ApprovalId = z.infer<typeof approvalIdSchema>
 export type EventId = z.infer<typeof eventIdSchema>
+export type CorrelationId = z.infer<typeof correlationIdSchema>
 export type MemoryId = z.infer<typeof memoryIdSchema>
 export type MemoryChangeId = z.infer<typeof memoryChangeIdSchema>
+export type ErasureId = z.infer<typeof erasureIdSchema>
 
 /** The generated ids, by the name that `environment.id(name)` takes. */
 export type GeneratedIds = {
@@ -65,8 +69,10 @@ export type GeneratedIds = {
   operation: OperationId
   approval: ApprovalId
   event: EventId
+  correlation: CorrelationId
   memory: MemoryId
   memoryChange: MemoryChangeId
+  erasure: ErasureId
 }
 
 const idPrefixes: Record<keyof GeneratedIds, string> = {
@@ -78,8 +84,10 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   operation: 'opn',
   approval: 'apr',
   event: 'evt',
+  correlation: 'cor',
   memory: 'mem',
   memoryChange: 'mch',
+  erasure: 'ers',
 }
 
 /** Joins a prefix and a fresh UUIDv7; the randomness comes from outside so that this folder stays pure. */

@@ -238,6 +238,15 @@ export function evolveMemory(item: MemoryItem, command: MemoryCommand, act: Memo
   }
 }
 
+/** What a record said at one of its revisions; null when that is no longer known. */
+export function textAt({text, revision, history}: MemoryRecord, at: number): string | null {
+  if (at > revision) return null
+  // The last entry of the history made this revision, the one before it the revision before, and so on.
+  const since = history.slice(Math.max(0, history.length - (revision - at)))
+  if (since.length < revision - at) return null
+  return since.find(({was}) => was !== null)?.was ?? text
+}
+
 function revised(
   item: MemoryRecord,
   {at, by, why}: MemoryAct,

@@ -7,6 +7,7 @@ export const limits = {
   batchEvents: 500,
   eventBytes: 256 * 1024,
   valueBytes: 64 * 1024,
+  slotBytes: 16 * 1024,
   jsonDepth: 64,
   messageCharacters: 16_000,
   excerptCharacters: 120,

@@ -1,8 +1,8 @@
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
-import {decide, type SessionState} from '../../runtime/protocol/session.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {AuditEntry} from '../storage/store.ts'
 import {appendBatch, type ServiceDraft, type ServiceName, serverEvent} from './append-batch.ts'
 import type {Authority} from './authority.ts'
@@ -14,8 +14,6 @@ export type Appended = {refusal: Refusal} | {refusal: null; event: Event & {seq:
 /**
  * Appends one event of the server's own if the state under the lock still allows it. Whatever was looked up before may
  * have moved; only what `decide` meets here counts. [RUN-1, APP-2]
- *
- * @throws HoldfastError `internal` if the session has gone
  */
 export async function appendServiceEvent(
   authority: Authority,
@@ -41,9 +39,13 @@ export async function appendServiceEvent(
       sealed: batch.sealed,
     }
   })
-  if (!result) throw new HoldfastError('internal', 'The session of an operation is gone.')
+  if (!result) return {refusal: erasedSession(draft.kind)}
   if (result.value.refusal) return result.value
   const {event, before, after, subject, sealed} = result.value
   pokeAbout(authority, {...where, subject}, before, sealed)
   return {refusal: null, event, state: after}
+}
+
+function erasedSession(asked: string): Refusal {
+  return {code: 'refused', asked, met: 'a session that was erased', owner: 'control plane', legal: []}
 }

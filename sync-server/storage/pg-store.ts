@@ -1,9 +1,15 @@
 import {migrate} from './migrate.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
+import {pgDevices} from './pg-devices.ts'
+import {pgErasures} from './pg-erasures.ts'
 import {pgLedger} from './pg-ledger.ts'
 import {pgMemory} from './pg-memory.ts'
+import {pgModelCalls} from './pg-model-calls.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {pgTasks} from './pg-tasks.ts'
+import {pgTokens} from './pg-tokens.ts'
+import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 
@@ -21,5 +27,11 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     approvals: pgApprovals(sql),
     audit: pgAudit(sql),
     memory: pgMemory(sql),
+    erasures: pgErasures(sql),
+    devices: pgDevices(sql),
+    scrub: () => scrub(sql),
+    modelCalls: pgModelCalls(sql),
+    tokens: pgTokens(sql),
+    tasks: pgTasks(sql),
   }
 }

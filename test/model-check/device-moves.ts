@@ -120,6 +120,10 @@ function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, repl
       const data = {pin: pinOf(scenario.maxSteps)}
       return [{kind: 'run.started', data, run: `run-${name}` as RunId, attempt: 1, epoch: before.custody.epoch}]
     }
+    case 'resume-run': {
+      const from = {seq: device.confirmed.head, ...(before.run?.worker ?? {holder: null, epoch: 1})}
+      return [runDraft(before, 'run.resumed', {from, changed: []})]
+    }
     case 'prepare-view': {
       const manifest = {events: [], answers: step.answers, estimatedTokens: 0, promptHash: ''}
       const draft = runDraft(before, 'step.prepared', {number: (before.run?.steps ?? 0) + 1, manifest})

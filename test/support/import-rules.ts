@@ -10,7 +10,7 @@ const publicEntries = [
   'runtime/testing.ts',
   'runtime/embedder.ts',
 ]
-const serverEntries = ['sync-server/index.ts', 'sync-server/node.ts']
+const serverEntries = ['sync-server/index.ts', 'sync-server/node.ts', 'sync-server/postgres.ts']
 
 /** Reads every import, re-export and dynamic import of a module's text; comments and strings of other kinds are none. */
 export function importsOf(file: string, text: string): Import[] {

@@ -1,10 +1,13 @@
 import {afterAll, beforeAll, expect, test} from 'vitest'
+import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {type Device, openDevice, until} from '../support/crashable-device.ts'
 import {type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
 import {promptModel} from '../support/prompt-model.ts'
+
+const someDevice = systemEnvironment.id('device')
 
 type Database = Awaited<ReturnType<typeof openNodeDatabase>>
 let shop: TestServer
@@ -207,7 +210,7 @@ test('[SYNC-3] two devices of one person end with the same transcript, and a los
 
 test('[CUS-5] a token that nobody ever brings holds a request no longer than its deadline', async () => {
   const link = shop.linkWith(() => new Promise(() => undefined), {deadlineMs: 20})
-  await expect(link.sessions()).rejects.toMatchObject({code: 'deadline'})
+  await expect(link.sessions(someDevice)).rejects.toMatchObject({code: 'deadline'})
   const stop = new AbortController()
   await expect(link.live(() => undefined, stop.signal)).rejects.toSatisfy(error => HoldfastError.is(error, 'deadline'))
 })

@@ -9,7 +9,7 @@ export function passportFacts(passport: Passport, custody: SessionView['custody'
   return [
     {name: 'State', value: `${statusWords(passport.status).words}${attempt}`},
     {name: 'Agent', value: `${passport.pin.agent} ${passport.pin.version}, fixed for this run`},
-    {name: 'Model', value: modelWords(passport.pin.model)},
+    {name: 'Model', value: modelWords(passport.pin.model.label)},
     {name: 'Runs on', value: `${custodyWords[custody]} (epoch ${passport.custody.epoch})`},
     {name: 'Steps', value: `${passport.checkpoint.steps} of at most ${passport.pin.budgets.maxSteps}`},
     {name: 'Server has', value: confirmedWords(passport)},
