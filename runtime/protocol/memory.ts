@@ -164,6 +164,11 @@ export const memoryTransitions: Record<MemoryCommand['do'], readonly MemoryStatu
 
 const personal: readonly MemoryCommand['do'][] = ['accept', 'correct', 'forget']
 
+/** Who may give a command: its subject, or the service by the application's policy, a later item or the clock. */
+export function memoryOwner(command: MemoryCommand['do']): Refusal['owner'] {
+  return personal.includes(command) ? 'user' : 'memory service'
+}
+
 /** `repeat`: the item is as the command wants it already, so nothing is left to do. */
 export type MemoryVerdict = {refusal: Refusal} | {refusal: null; repeat: boolean}
 
@@ -196,7 +201,7 @@ function isAsWanted(item: MemoryItem, command: MemoryCommand): boolean {
 
 function notNow(item: MemoryItem, command: MemoryCommand): Refusal {
   const legal = personal.filter(name => memoryTransitions[name].includes(item.status))
-  const owner = personal.includes(command.do) ? 'user' : 'memory service'
+  const owner = memoryOwner(command.do)
   return {code: 'refused', asked: `to ${command.do} a memory`, met: `one that is ${item.status}`, owner, legal}
 }
 

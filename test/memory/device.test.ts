@@ -1,18 +1,29 @@
 import {afterAll, afterEach, beforeAll, describe, expect, test} from 'vitest'
 import type {ToolImplementations} from '../../runtime/loop/define.ts'
 import {
+  type Agent,
   commonMemoryRules,
+  defineAgent,
   type MemoryExtractor,
   type NodeRuntime,
   openRuntime,
   ruleExtractor,
 } from '../../runtime/node.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {
+  evolveMemory,
+  type MemoryCommand,
+  type MemoryItem,
+  type MemoryRecord,
+  proposedMemory,
+  textAt,
+} from '../../runtime/protocol/memory.ts'
 import type {MemoryView} from '../../runtime/protocol/memory-view.ts'
 import {type ScriptedModel, scriptedModel} from '../../runtime/testing.ts'
-import type {MemoryPolicy} from '../../sync-server/index.ts'
+import {serverEnvironment as env, type MemoryPolicy} from '../../sync-server/index.ts'
 import {desk, type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
 import {tablesWith} from '../support/scan-database.ts'
+import {proposalOf} from './support/teller.ts'
 
 const open: {close(): Promise<void>}[] = []
 afterEach(async () => {
@@ -37,6 +48,7 @@ type DeviceOptions = {
   faults?: LinkFaults
   model?: ScriptedModel
   tools?: ToolImplementations<typeof desk.tools>
+  agent?: Agent
 }
 
 function person(policy: MemoryPolicy = acceptAll): Person {
@@ -44,9 +56,9 @@ function person(policy: MemoryPolicy = acceptAll): Person {
   policies.set(subject, policy)
   return {
     subject,
-    device: async ({extractor = rules, faults = {}, model, tools = {}} = {}) => {
+    device: async ({extractor = rules, faults = {}, model, tools = {}, agent = desk} = {}) => {
       const runtime = await openRuntime({
-        agent: desk,
+        agent,
         model: model ?? scriptedModel(Array.from({length: 9}, () => ({text: 'Noted.'}))),
         tools,
         dataDir: 'memory://',
@@ -348,4 +360,84 @@ test('[MEM-3] bad input to memory on a page names the field and what is expected
   await expect(runtime.memory.recall({})).rejects.toThrow('recall.query: expected a question or a key')
   await expect(runtime.memory.accept('mem_1')).rejects.toThrow('memory: expected a memory id')
   await expect(runtime.memory.recall({query: 'x', limit: 0})).rejects.toThrow('recall.limit: expected 1 to 50')
+})
+
+describe('in views', () => {
+  const remembering = defineAgent({
+    name: 'desk',
+    version: '2.0.0',
+    instructions: 'You work at a refund desk.',
+    tools: [],
+    memory: {name: 'preferences', maxItems: 3},
+  })
+
+  test('[MEM-1] a later session is told what is remembered about its message, offline too, and nothing once it is forgotten', async () => {
+    const model = scriptedModel(Array.from({length: 4}, () => ({text: 'Noted.'})))
+    const runtime = await person().device({agent: remembering, model})
+    await say(runtime, 'I prefer store credit.')
+    const {entries} = await remembers(runtime, settledWith('Prefers store credit.'))
+    await runtime.setOnline(false)
+    const session = await say(runtime, 'Which refund would I like, store credit?')
+    const promptOf = (call: number) => JSON.stringify(model.calls[call]?.prompt)
+    expect(promptOf(0)).not.toContain('Prefers store credit.')
+    expect(promptOf(1)).toContain(`Prefers store credit. (${entries[0]?.item.sources[0]?.session})`)
+    await runtime.memory.forget(entries[0]!.item.id)
+    await session.send('And store credit today?')
+    await session.settled()
+    expect(promptOf(2)).not.toContain('Prefers store credit.')
+  })
+
+  test('[PIN-1] an agent whose profile allows no memory is told none', async () => {
+    const model = scriptedModel(Array.from({length: 4}, () => ({text: 'Noted.'})))
+    const runtime = await person().device({model})
+    await say(runtime, 'I prefer store credit.')
+    await remembers(runtime, settledWith('Prefers store credit.'))
+    await say(runtime, 'Which refund would I like, store credit?')
+    expect(JSON.stringify(model.calls[1]?.prompt)).not.toContain('Prefers store credit.')
+  })
+})
+
+describe('erasure', () => {
+  test('[RET-4] erasing a session keeps what was accepted from it unless that is asked for; then every copy goes', async () => {
+    const maya = person()
+    const runtime = await maya.device()
+    const ask = async (body: object) =>
+      shop.server.app.request('/v1/erasures', {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: {authorization: `Bearer ${await shop.token(maya.subject)}`, 'content-type': 'application/json'},
+      })
+    const [kept, gone] = [
+      await say(runtime, 'Remember that the copper-newt is mine.'),
+      await say(runtime, 'Remember that the silver-newt is hers.'),
+    ]
+    await remembers(runtime, ({entries, queued}) => entries.length === 2 && queued === 0)
+    expect((await ask({session: kept.id})).status).toBe(200)
+    expect((await ask({session: gone.id, memory: true})).status).toBe(200)
+    const view = await remembers(runtime, ({entries}) => entries.length === 1)
+    expect(texts(view)).toEqual(['The copper-newt is mine.'])
+    await expect.poll(() => tablesWith(runtime.db, 'silver-newt')).toEqual([])
+    expect(await tablesWith(shop.db, 'silver-newt')).toEqual([])
+  })
+})
+
+test('[VIEW-2] what an earlier revision said can be told again while it is known, and not what is forgotten', () => {
+  const act = {at: 1, by: {type: 'policy' as const}}
+  const first = proposedMemory(proposalOf({session: env.id('session'), event: env.id('event')}, {text: 'One.'}), 1)
+  const steps: MemoryCommand[] = [
+    {do: 'accept'},
+    {do: 'correct', text: 'Two.', revision: 2},
+    {do: 'correct', text: 'Three.', revision: 3},
+    {do: 'expire'},
+  ]
+  const item = steps.reduce<MemoryItem>((now, step) => evolveMemory(now, step, act), first) as MemoryRecord
+  expect([1, 2, 3, 4, 5, 6].map(revision => textAt(item, revision))).toEqual([
+    'One.',
+    'One.',
+    'Two.',
+    'Three.',
+    'Three.',
+    null,
+  ])
+  expect(textAt({...item, history: item.history.slice(-1)}, 2)).toBeNull()
 })
