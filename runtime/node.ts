@@ -65,6 +65,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     environment,
     link: linkOf(sync, token),
     subject: () => token.subject(),
+    tenant: () => token.tenant(),
     setToken: value => token.set(value),
     publisher: feed,
     memory: {store: pgliteMemory(database.db), ...memory},

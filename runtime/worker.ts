@@ -53,6 +53,7 @@ export function serveAgent<Served extends Agent>(
         environment: systemEnvironment,
         link,
         subject: () => token.subject(),
+        tenant: () => token.tenant(),
         setToken: value => token.set(value),
         publisher: feed,
         memory: {store: pgliteMemory(database.db), ...memory},

@@ -16,14 +16,19 @@ import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
+import type {Meters} from './telemetry/meters.ts'
+import {tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -38,6 +43,8 @@ export type AppParts = {
   cors: {origins: string[]} | null
   bodyBytes: number
   heartbeatMs: number
+  health: HealthParts
+  meters: Meters
   closing: AbortSignal
 }
 
@@ -47,7 +54,8 @@ export function createApp(parts: AppParts): App {
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
-  app.get('/healthz', c => c.json({ok: true}))
+  healthRoutes(app, parts.health)
+  app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, driver)
   sessionRoutes(app, context)
@@ -55,8 +63,10 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
   erasureRoutes(app, parts.eraser)
+  subjectRoutes(app, parts.eraser)
   passportRoutes(app, context.store)
   memoryRoutes(app, parts.memory)
+  runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   runRoutes(app, context)
@@ -72,7 +82,7 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader],
+    allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
     exposeHeaders: [protocolHeader],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,

@@ -15,6 +15,7 @@ export type {
   SessionListItem,
   SessionView,
   SharedDocument,
+  StandingEffects,
   TranscriptEntry,
 } from '../runtime/index.ts'
 

@@ -38,14 +38,16 @@ import {erasedItem, listItem} from './build-view.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
+import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import type {MemoryChoice} from './memory-parts.ts'
 import {memoryService} from './memory-service.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
-import {purge, sessionsToPurge} from './purge.ts'
+import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
+import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -55,6 +57,8 @@ export type DeviceParts = {
   link: CuttableLink | null
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
+  /** Whose server it is; told to nobody but the traces of this device. */
+  tenant?(): string | null
   publisher: Publisher
   /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
   memory?: MemoryChoice & {store: DeviceMemoryStore}
@@ -88,6 +92,7 @@ class DeviceRuntime {
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
   readonly #memory: DeviceMemory | null
+  readonly #telemetry: DeviceTelemetry
   #closed = false
   #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
@@ -99,6 +104,7 @@ class DeviceRuntime {
     const {link, store, environment, publisher} = parts
     this.#facts = factReader({store, link, environment})
     this.#memory = this.#openMemory()
+    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
     this.#sync =
       link &&
       new SyncClient({
@@ -180,6 +186,7 @@ class DeviceRuntime {
       ...memoryService(this.#memory),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
+      exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -338,7 +345,7 @@ class DeviceRuntime {
       {
         store,
         device: this.device,
-        hosts,
+        hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
@@ -348,6 +355,7 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        around: this.#telemetry.around,
         ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
@@ -431,6 +439,7 @@ class DeviceRuntime {
     }
     // Before the files are made anew: what memory lets go of must not stay in them.
     await this.#memory?.purge(sessions, order.whole)
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

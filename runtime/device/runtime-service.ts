@@ -13,6 +13,7 @@ import type {RecallAsk, RecalledMemory} from '../protocol/memory-recall.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {RunExport} from '../protocol/run-export.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
@@ -67,6 +68,8 @@ export interface RuntimeService {
   changeMemory(id: MemoryChangeId, item: MemoryId, change: MemoryChange, undoMs: number): Promise<void>
   /** False when the change is no longer here to be undone: it is sent, or was undone before. */
   undoMemory(id: MemoryChangeId): Promise<boolean>
+  /** The run as one file; null for one that this device does not have. [OBS-2] */
+  exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
   setToken(token: string): Promise<void>
@@ -102,6 +105,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'recallMemory',
   'changeMemory',
   'undoMemory',
+  'exportRun',
   'connection',
   'setOnline',
   'setToken',

@@ -42,9 +42,13 @@ export type LoopParts = {
   memory?: ViewMemory | undefined
   /** The reply so far, or null when it is over; never stored. */
   onText(run: RunId, text: string | null): void
+  /** Goes around every step; must perform it once and pass on what it throws. */
+  around?: AroundStep
   /** First pause before a model call is tried again, milliseconds. */
   retryDelayMs?: number
 }
+
+export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perform: () => Promise<void>) => Promise<void>
 
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {

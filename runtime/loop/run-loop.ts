@@ -87,7 +87,8 @@ export class RunLoop {
     const {log} = this.parts
     const before = log.state
     try {
-      await this.#performer.perform(step, before)
+      const perform = () => this.#performer.perform(step, before)
+      await (this.parts.around ? this.parts.around(step, log, perform) : perform())
       if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
       this.#again = true

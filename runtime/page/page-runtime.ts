@@ -93,6 +93,7 @@ export function createSessions(parts: PageParts) {
       latest(parts, 'connection', () => service.connection(), listener),
     memory: createMemory(parts),
     passport: (run: RunId) => service.runPassport(run),
+    exportRun: (run: RunId) => service.exportRun(run),
     viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
     setOnline: (online: boolean) => service.setOnline(online),
   }

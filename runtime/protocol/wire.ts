@@ -26,6 +26,7 @@ import {limits} from './version.ts'
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
+ *     │ GET  /v1/runs/:id/export ───────────────────▶ the run as one file, to be checked by `checkRunExport`
  *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server. A call with a name is
  *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]

@@ -9,7 +9,7 @@ import type {DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {dropInheritedTitle, erasedRows, eraseSession, scrub} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -73,6 +73,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
     eraseSession: (session, by) => eraseSession(tx, session, by),
+    dropInheritedTitle: session => dropInheritedTitle(tx, session),
     eraseFacts: async () => {
       await tx.query('delete from holdfast_facts')
     },

@@ -89,6 +89,19 @@ export class SessionLog {
     })
   }
 
+  /** The source of this branch was erased, and the title was the source's. [RET-2] */
+  dropInheritedTitle(): Promise<void> {
+    return this.#exclusively(async () => {
+      const {confirmed, current} = this.#record
+      const record = {...this.#record, confirmed: {...confirmed, title: null}, current: {...current, title: null}}
+      await this.store.transaction(async unit => {
+        await unit.dropInheritedTitle(this.id)
+        await unit.save(record)
+      })
+      this.#become(record)
+    })
+  }
+
   /** Confirmed and pending events folded: what this device acts on. */
   get state(): SessionState {
     return this.#record.current
@@ -228,7 +241,9 @@ export class SessionLog {
   }
 
   #fold(authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
-    let {current, deviceSeq} = this.#record
+    let {current} = this.#record
+    // A database that was set back has written more than it knows; what the log has of this device counts. [LOG-2]
+    let deviceSeq = Math.max(this.#record.deviceSeq, current.written[this.device] ?? 0)
     const events = authored.map(one => {
       deviceSeq += 1
       const event = this.#complete(one, deviceSeq)

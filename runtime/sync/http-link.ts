@@ -17,6 +17,7 @@ import {
 } from '../protocol/wire.ts'
 import {modelStream} from './model-stream.ts'
 import type {ServerLink} from './server-link.ts'
+import {tracedFetch} from './traced-fetch.ts'
 
 export type HttpLinkOptions = {
   /** Where the server is, like `https://desk.example`; its routes are under `/v1`. */
@@ -62,11 +63,11 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
-    streamModel: (name, {abortSignal, headers: _, ...options}, call) => {
+    streamModel: (name, {abortSignal, headers, ...options}, call) => {
       const signal = abortSignal ?? new AbortController().signal
       const body = {...options, ...(call && {call})}
       return modelStream({
-        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal),
+        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal, traceHeaders(headers)),
         reopen: call
           ? after => http.stream('GET', `/v1/models/streams/${modelCallKey(call)}?after=${after}`, undefined, signal)
           : null,
@@ -84,6 +85,12 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }
+}
+
+/** Of the headers that a call carries only those of its trace go out: the others are for providers. [VIEW-5] */
+function traceHeaders(headers: Record<string, string | undefined> = {}): Record<string, string> {
+  const {traceparent, tracestate} = headers
+  return {...(traceparent && {traceparent}), ...(tracestate && {tracestate})}
 }
 
 function nullWhenUnknown(error: unknown): null {
@@ -123,6 +130,7 @@ class Http {
     path: string,
     body: unknown,
     signal: AbortSignal,
+    trace: Record<string, string> = {},
   ): Promise<ReadableStream<ServerSentEvent>> {
     const starting = new AbortController()
     const timer = setTimeout(
@@ -131,7 +139,7 @@ class Http {
     )
     try {
       const all = AbortSignal.any([signal, starting.signal, this.#cut.signal])
-      const response = await this.#request(method, path, body, all)
+      const response = await this.#request(method, path, body, all, trace)
       if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
       return response.body
         .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000, all), {signal: all})
@@ -155,17 +163,24 @@ class Http {
     }
   }
 
-  async #request(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  async #request(
+    method: string,
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+    trace: Record<string, string> = {},
+  ): Promise<Response> {
     this.#cut.signal.throwIfAborted()
     const token = await beforeAbort(signal, this.options.token()).catch(error => {
       throw this.#unreachable(error)
     })
     const headers = {
+      ...trace,
       authorization: `Bearer ${token}`,
       [protocolHeader]: String(protocolVersion),
       ...(body !== undefined && {'content-type': 'application/json'}),
     }
-    const send = this.options.fetch ?? fetch
+    const send = tracedFetch(this.options.fetch ?? fetch)
     const response = await send(new URL(path, this.options.url), {
       method,
       headers,

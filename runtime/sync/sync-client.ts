@@ -181,7 +181,7 @@ export class SyncClient {
       do {
         const {pull} = job
         Object.assign(job, {again: false, pull: false})
-        if (pull) await pullSession(this.parts.link, log)
+        if (pull && !isOnlyHere(log)) await pullSession(this.parts.link, log)
         await syncSession(this.parts.link, this.parts.store, log)
       } while (job.again)
       this.#busy.delete(session)
@@ -248,4 +248,9 @@ function succeeds(work: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   )
+}
+
+/** Opened here and not confirmed yet: to pull what the server does not know would fail again and again, and never push. */
+function isOnlyHere({state, record}: SessionLog): boolean {
+  return state.session !== null && record.confirmed.session === null
 }

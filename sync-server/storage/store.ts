@@ -31,6 +31,8 @@ export interface Store {
   readonly memory: MemoryStore
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
+  /** Every record about a subject, in every table, as it stands when its turn comes. */
+  records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
   /**
    * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
    * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
@@ -39,6 +41,13 @@ export interface Store {
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
   readonly tasks: TaskBook
+  readonly health: StoreHealth
+}
+
+/** For whoever asks whether this process can work. */
+export interface StoreHealth {
+  /** True when the schema is what this build needs; throws when the database cannot be reached. */
+  migrated(): Promise<boolean>
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -134,16 +143,28 @@ export interface ApprovalBook {
   overdue(now: number, limit: number): Promise<{tenant: TenantId; approval: ApprovalId}[]>
 }
 
+export const auditActions = [
+  'approval.granted',
+  'approval.rejected',
+  'approval.decision_refused',
+  'session.erased',
+  'subject.erased',
+  'subject.exported',
+  'access.revoked',
+  'memory.proposed',
+  'memory.accepted',
+  'memory.refused',
+  'memory.corrected',
+  'memory.superseded',
+  'memory.expired',
+  'memory.forgotten',
+] as const
+export type AuditAction = (typeof auditActions)[number]
+
 export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
-  action:
-    | 'approval.granted'
-    | 'approval.rejected'
-    | 'approval.decision_refused'
-    | 'session.erased'
-    | 'subject.erased'
-    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
+  action: AuditAction
   /** Id of the record it is about. */
   about: string
   reason: string

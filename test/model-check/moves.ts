@@ -1,8 +1,8 @@
 import type {OperationId, RunId} from '../../runtime/protocol/ids.ts'
 import {runStatus} from '../../runtime/protocol/run.ts'
-import {begin, canWork, endRun, finish, post, type Reply, receive, reject} from './device-moves.ts'
+import {begin, canWork, endRun, finish, post, type Reply, receive, reject, say} from './device-moves.ts'
 import {type Rules, stepOf} from './rules.ts'
-import {admit, approvalOf, claim, type Decision, decideApproval, drive} from './server-moves.ts'
+import {admit, approvalOf, claim, type Decision, decideApproval, drive, writeUnreadable} from './server-moves.ts'
 import {Violation} from './violation.ts'
 import {
   everyone,
@@ -34,6 +34,7 @@ export function movesOf(context: Context): Move[] {
     ...context.world.wire.flatMap(packet => wireMoves(context, packet)),
     ...operationMoves(context),
     ...approverMoves(context),
+    ...outsideMoves(context),
   ]
 }
 
@@ -128,7 +129,7 @@ function syncMoves({rules, world}: Context, who: Who): Move[] {
 export function isOnlooker({devices, server, left}: World, who: Who): boolean {
   const {id, pending, confirmed, busy} = devices[who]
   if (server.state.custody.holder === id || confirmed.custody.holder === id || pending.length > 0 || busy) return false
-  return left.messages + left.cancels + left.retries + left.claims === 0
+  return left.messages + left.cancels + left.retries + left.claims + left.assumes === 0
 }
 
 function answers(packet: Packet, who: Who): boolean {
@@ -216,6 +217,10 @@ function personMoves({rules, world}: Context, who: Who): Move[] {
       moves.push({name: `${device.id}: ${name}`, progress: false, next: () => next(spend(world, what))})
   }
   add('messages', 'posts', now => post(rules, now, who))
+  if (current.custody.holder !== device.id) {
+    const data = {epoch: current.custody.epoch + 1, restsOn: device.confirmed.head}
+    add('assumes', 'goes on offline', now => say(rules, now, who, {kind: 'custody.assumed', data}))
+  }
   if (current.run) {
     add('cancels', 'cancels', now => endRun(rules, now, who, 'run.cancelled'))
     if (runStatus(current.run, current.operations) === 'failed_retryable') {
@@ -284,6 +289,23 @@ function approverMoves({rules, world}: Context): Move[] {
     }
     return moves
   })
+}
+
+/** What neither devices, server nor approver of this session do. */
+function outsideMoves({rules, world}: Context): Move[] {
+  const {server, left} = world
+  const moves: Move[] = []
+  const add = (what: keyof Left, name: string, next: () => Server | null) => {
+    if (left[what] === 0) return
+    moves.push({name, progress: false, next: () => spend({...world, server: next() ?? server}, what)})
+  }
+  add('factChanges', 'shop: changes the order', () => ({...server, fact: server.fact + 1}))
+  if (server.state.session) add('unreadables', 'newer build: writes', () => writeUnreadable(rules, server))
+  const parents = {id: 'opn-parent' as OperationId, run: 'run-parent' as RunId}
+  add('strays', 'approver: grants what the parent session left open', () =>
+    decideApproval(rules, server, parents, 'approval.granted'),
+  )
+  return moves
 }
 
 function asked({log}: Server): {id: OperationId; run: RunId}[] {

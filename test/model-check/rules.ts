@@ -4,7 +4,8 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
-import {foldPending, followOn} from '../../runtime/storage/fold-log.ts'
+import type {Basis} from '../../runtime/protocol/tool.ts'
+import {fencedOff, foldPending, followOn} from '../../runtime/storage/fold-log.ts'
 import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
 import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
@@ -22,12 +23,15 @@ export const realRules = {
   nextStep,
   foldPending,
   followOn,
+  fencedOff,
   acceptedInOrder,
   rejections,
   judgeEvent,
   judgeClaim,
   moveFor,
   observe,
+  /** As the server compares what an operation rests on with what is so now. [OP-5] */
+  isStale: (basis: Basis, fact: number): boolean => basis.order !== undefined && basis.order !== String(fact),
   numbered: (event: Event, seq: number): Event & {seq: number} => ({...event, seq}),
   /** Events of equal content become one object. */
   same: <T extends object>(value: T): T => value,

@@ -34,6 +34,13 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     deeper: {interruptions: 1, messages: 1},
   },
   {
+    name: 'two devices work apart, and both come back',
+    left: {...nothing, messages: 1, assumes: 1},
+    policies: ['allow'],
+    maxSteps: 2,
+    deeper: {assumes: 2, claims: 1, locals: 1},
+  },
+  {
     name: 'a local tool runs while custody moves',
     left: {...nothing, locals: 1, claims: 2, interruptions: 1},
     policies: ['ask'],
@@ -46,6 +53,28 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     policies: ['allow'],
     maxSteps: 2,
     deeper: {retries: 2, externals: 1},
+  },
+  {
+    name: 'a branch hears of what its parent left open',
+    branch: true,
+    left: {...nothing, messages: 1, externals: 1, strays: 1},
+    policies: ['ask'],
+    maxSteps: 1,
+    deeper: {claims: 1, strays: 2},
+  },
+  {
+    name: 'a fact changes between reading, approval and execution',
+    left: {...nothing, locals: 1, externals: 1, factChanges: 1},
+    policies: ['ask', 'allow'],
+    maxSteps: 3,
+    deeper: {factChanges: 2, messages: 1},
+  },
+  {
+    name: 'an event of a newer build arrives in the middle of a run',
+    left: {...nothing, messages: 1, externals: 1, unreadables: 1, interruptions: 1},
+    policies: ['allow'],
+    maxSteps: 1,
+    deeper: {claims: 1, crashes: 1},
   },
   {
     name: 'two operations at once are decided in any order',
@@ -71,13 +100,23 @@ export const anything: Scenario = {
     locals: 2,
     failures: 3,
     claims: 5,
+    assumes: 3,
     delays: 6,
     interruptions: 8,
     shortPulls: 5,
     crashes: 4,
     serverCrashes: 2,
     expiries: 2,
+    factChanges: 2,
+    unreadables: 0,
+    strays: 2,
   },
   policies: ['ask', 'allow', 'deny'],
   maxSteps: 4,
+}
+
+export const anythingUnreadable: Scenario = {
+  ...anything,
+  name: 'anything and an event that nobody can read',
+  left: {...anything.left, unreadables: 1},
 }

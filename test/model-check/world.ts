@@ -37,6 +37,8 @@ export type Server = {
   log: readonly (Event & {seq: number})[]
   /** The operation whose outside call is under way in this process. */
   calling: OperationId | null
+  /** Version of the one business fact there is. */
+  fact: number
   /** Approvals whose time has passed. */
   overdue: readonly ApprovalId[]
   history: History
@@ -52,6 +54,8 @@ export type Left = {
   /** Model calls that fail in a way that may pass. */
   failures: number
   claims: number
+  /** Times that a device which is not the holder goes on without the server. */
+  assumes: number
   /** Requests that take time, and so can be lost, doubled, overtaken or answered to nobody. */
   delays: number
   /** Moments, other than model calls, at which something else may come between. */
@@ -61,10 +65,23 @@ export type Left = {
   crashes: number
   serverCrashes: number
   expiries: number
+  /** Changes of the fact that operations rest on. */
+  factChanges: number
+  /** Events of a kind that these builds do not know. */
+  unreadables: number
+  /** Decisions about an operation of another session, the one that this one branched off. */
+  strays: number
 }
 
 export type Policy = 'ask' | 'allow' | 'deny'
-export type Scenario = {name: string; left: Left; policies: readonly Policy[]; maxSteps: number}
+export type Scenario = {
+  name: string
+  left: Left
+  policies: readonly Policy[]
+  maxSteps: number
+  /** The session is a branch of another. */
+  branch?: true
+}
 export type World = {devices: readonly [Device, Device]; server: Server; wire: readonly Packet[]; left: Left}
 
 export const nothing: Left = {
@@ -75,12 +92,16 @@ export const nothing: Left = {
   locals: 0,
   failures: 0,
   claims: 0,
+  assumes: 0,
   delays: 0,
   interruptions: 0,
   shortPulls: 0,
   crashes: 0,
   serverCrashes: 0,
   expiries: 0,
+  factChanges: 0,
+  unreadables: 0,
+  strays: 0,
 }
 
 export const tools: Pin['tools'] = [pinnedTool('saveNote', 'local'), pinnedTool('refundOrder', 'external')]

@@ -1,10 +1,11 @@
 import {describe, expect, test} from 'vitest'
 import {decide} from '../../runtime/protocol/decide.ts'
-import type {Event, Kind} from '../../runtime/protocol/event.ts'
+import {type Event, isKind, type Kind} from '../../runtime/protocol/event.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import {type RunStatus, type RunTransition, runStatus, runTransitions} from '../../runtime/protocol/run.ts'
-import {fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
+import {type SessionTransition, sessionTransitions} from '../../runtime/protocol/session-transitions.ts'
+import {cast, dataOf, fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
 
 /** How a session comes to each status, after a reply with calls that are still open. */
 const waysToRun: [RunStatus, Kind[]][] = [
@@ -53,6 +54,34 @@ const legal: Record<RunTransition, RunStatus[]> = {
   'run.cancelled': ['running', 'waiting_for_tool', 'waiting_for_approval', 'failed_retryable'],
   'run.retried': ['failed_retryable'],
 }
+
+describe('sessions', () => {
+  test('[RUN-1] every kind of event stands in exactly one table, under its one owner', () => {
+    const tables = [sessionTransitions, runTransitions, operationTransitions]
+    const rows = tables.flatMap(table => Object.keys(table))
+    expect(rows.toSorted()).toEqual(Object.keys(dataOf(cast())).toSorted())
+    expect(rows.every(isKind)).toBe(true)
+  })
+
+  const kinds = Object.keys(sessionTransitions) as SessionTransition[]
+  const table = kinds.flatMap(kind => (['unopened', 'open'] as const).map(status => [kind, status] as const))
+  test.each(table)('[RUN-1] [RUN-9] %s meets a session that is %s', (kind, status) => {
+    const desk = scribe()
+    const state = fold(status === 'open' ? [desk.event('session.opened')] : [])
+    const {from, owner}: {from: readonly string[]; owner: string} = sessionTransitions[kind]
+    const {refusal} = decide(state, desk.event(kind))
+    if (from.includes(status)) return expect(refusal).toBeNull()
+    const met = status === 'open' ? 'a session that is already open' : 'a session that has not been opened'
+    expect(refusal).toMatchObject({
+      code: 'refused',
+      asked: kind,
+      met,
+      legal: expect.arrayContaining([expect.any(String)]),
+    })
+    // Whoever owns the event, opening a session is its user's.
+    expect(refusal?.owner).toBe(status === 'open' ? owner : sessionTransitions['session.opened'].owner)
+  })
+})
 
 describe('runs', () => {
   const ways: [RunStatus, Kind[]][] = [['new', []], ...waysToRun]

@@ -214,3 +214,29 @@ test('[CUS-5] a token that nobody ever brings holds a request no longer than its
   const stop = new AbortController()
   await expect(link.live(() => undefined, stop.signal)).rejects.toSatisfy(error => HoldfastError.is(error, 'deadline'))
 })
+
+test('[SYNC-6] a push that is refused for good is shown with its reason and not sent for ever; a new connection tries again', async () => {
+  let pushes = 0
+  let refusing = true
+  const error = {code: 'forbidden', message: 'This session is closed to you.'}
+  const desk = await device({
+    answer: (method, path, response) => {
+      if (!isPush(method, path)) return response
+      pushes += 1
+      return refusing ? Response.json({error}, {status: 403}) : response
+    },
+  })
+  const session = await desk.sessions.openSession({agent: 'desk'})
+  const shown = await until(session, view => view.syncFault !== null)
+  expect(shown).toMatchObject({syncFault: 'This session is closed to you.', head: 0})
+  const before = pushes
+  await session.send('Hello?')
+  await until(session, view => view.status === 'completed')
+  expect(pushes).toBe(before)
+  refusing = false
+  await desk.sessions.setOnline(false)
+  await desk.sessions.setOnline(true)
+  const level = await until(session, view => view.pending === 0 && view.syncFault === null)
+  expect(level.head).toBeGreaterThan(1)
+  await desk.close()
+})
