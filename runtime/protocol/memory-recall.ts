@@ -59,13 +59,13 @@ export const fullTextOptions = {
   },
 }
 
+/** The same for "live" and "lives", "refund" and "refunded": it need be no word, only the same. */
 function stem(word: string): string {
-  if (word.length < 5) return word.replace(/(?<=..)s$/, '')
-  return word
-    .replace(/(?:ies|ied)$/, 'y')
-    .replace(/(?:ations?|ments?|ings?|edly|ers?|ed|es|ly|s)$/, '')
-    .replace(/e$/, '')
+  const base = word.length < 5 ? word.replace(/s$/, '') : word.replace(longEndings, '')
+  return base.replace(/(?:ie?|e|y)$/, '')
 }
+
+const longEndings = /(?:ations?|ments?|ings?|edly|ers?|ed|es|ly|s)$/
 
 /** What counts as near in meaning at all, as a cosine: without a bound every question would find everything. */
 const nearestMeaning = 0.2
