@@ -41,6 +41,8 @@ import {limits} from './version.ts'
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]
  *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
  *
+ * Memory's own part is told in `memory-wire.ts`.
+ *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
  */
@@ -134,6 +136,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
   z.strictObject({type: z.literal('agents')}),
+  z.strictObject({type: z.literal('memory')}),
   z.strictObject({type: z.literal('erased')}),
   z.strictObject({type: z.literal('expired')}),
 ])

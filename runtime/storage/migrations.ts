@@ -108,4 +108,21 @@ export const migrations: readonly string[] = [
     primary key (session, name, place)
   );
   `,
+  `
+  create table holdfast_memory (id text primary key, body text not null);
+  create table holdfast_memory_cursor (one boolean primary key default true check (one), cursor bigint not null);
+  create table holdfast_memory_proposals (place bigserial, id text primary key, body text not null);
+  create table holdfast_memory_outbox (
+    place bigserial, id text primary key, item text not null, body text not null, not_before bigint not null,
+    refused text
+  );
+  -- Runs that have ended here, so that each is read once for what is worth remembering.
+  create table holdfast_memory_runs (
+    place bigserial, run text primary key, session text not null,
+    state text not null default 'waiting' check (state in ('waiting', 'done', 'failed')), fault text
+  );
+  create table holdfast_memory_vectors (
+    item text not null, embedder text not null, vector bytea not null, primary key (item, embedder)
+  );
+  `,
 ]

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import {inboxItemSchema} from '../protocol/approval.ts'
 import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
+import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
@@ -80,6 +81,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     inbox: async status =>
       (await http.json(z.strictObject({approvals: z.array(inboxItemSchema)}), 'GET', `/v1/approvals?status=${status}`))
         .approvals,
+    pushMemory: proposals => http.json(memoryPushAnswerSchema, 'POST', '/v1/memory/proposals', {proposals}),
+    pullMemory: after => http.json(memoryPageSchema, 'GET', `/v1/memory/items?after=${after}`),
+    changeMemory: async (item, change) =>
+      (await http.json(memoryChangeAnswerSchema, 'POST', `/v1/memory/items/${path(item)}/change`, change)).item,
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }

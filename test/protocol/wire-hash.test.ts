@@ -4,6 +4,9 @@ import * as z from 'zod'
 import {decisionSchema} from '../../runtime/protocol/approval.ts'
 import {custodianKinds, envelopeSchema, personKinds, serverKinds} from '../../runtime/protocol/event.ts'
 import {factSchema} from '../../runtime/protocol/fact.ts'
+import {memoryChangeSchema, memoryProposalSchema} from '../../runtime/protocol/memory.ts'
+import {recallAnswerSchema, recallAskSchema} from '../../runtime/protocol/memory-recall.ts'
+import * as memoryWire from '../../runtime/protocol/memory-wire.ts'
 import * as wire from '../../runtime/protocol/wire.ts'
 
 /**
@@ -18,6 +21,11 @@ test('[LOG-8] the schemas of the wire and of every event are the ones that were 
     decisionSchema,
     factSchema,
     ...wire,
+    ...memoryWire,
+    memoryProposalSchema,
+    memoryChangeSchema,
+    recallAskSchema,
+    recallAnswerSchema,
     ...personKinds,
     ...custodianKinds,
     ...serverKinds,

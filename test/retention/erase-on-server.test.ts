@@ -288,23 +288,23 @@ describe('layers beside the store', () => {
 
   test('[RET-4] what was derived stays unless it is asked for, and the receipt says which', async () => {
     const {asked, of} = layers()
-    const served = servers.server({layers: [of('token streams', false), of('memory', true)]})
+    const served = servers.server({layers: [of('token streams', false), of('notes', true)]})
     const who = newSubject()
     const [one, two] = [await fullSession(who), await fullSession(who)]
     const post = async (body: unknown) => (await call<Answer>(served, who, '/v1/erasures', body)).body
     const kept = await post({session: one.session})
     expect(kept.layers.slice(-2)).toEqual([
       {name: 'token streams', removed: 7, kept: null},
-      {name: 'memory', removed: 0, kept: expect.stringContaining('not asked for')},
+      {name: 'notes', removed: 0, kept: expect.stringContaining('not asked for')},
     ])
     expect(asked.map(([name]) => name)).toEqual(['token streams'])
     const gone = await post({session: two.session, memory: true})
-    expect(layer(gone, 'memory')).toEqual({name: 'memory', removed: 7, kept: null})
+    expect(layer(gone, 'notes')).toEqual({name: 'notes', removed: 7, kept: null})
     expect(asked.at(-1)).toEqual([
-      'memory',
+      'notes',
       {tenant: 'acme', subject: who.subject, sessions: [two.session], whole: false},
     ])
-    expect(layer(await post({subject: who.subject}), 'memory')).toMatchObject({removed: 7, kept: null})
+    expect(layer(await post({subject: who.subject}), 'notes')).toMatchObject({removed: 7, kept: null})
   })
 
   test('[RET-2] one that fails is erased by a later sweep; what was asked is not forgotten', async () => {

@@ -174,7 +174,7 @@ export async function openDevice(parts: {
     subject: () => subject,
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
-    ...(parts.memory && {memory: parts.memory}),
+    ...(parts.memory && {viewMemory: parts.memory}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({

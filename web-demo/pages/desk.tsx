@@ -1,4 +1,5 @@
 import {useCallback, useState} from 'react'
+import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Composer} from '../components/composer.tsx'
 import {Conversation} from '../components/conversation.tsx'
@@ -14,7 +15,7 @@ import {navigate, useAction} from '../hooks.ts'
 import type {BusyPolicy, StepRef} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
-import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+import {titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
   const {problem, run, dismiss} = useAction()

@@ -26,6 +26,12 @@ describe('no serious or critical accessibility fault', () => {
     expect(await faultsOf(inbox)).toEqual([])
   })
 
+  test('on the empty memory', async () => {
+    const memory = await site.openTab('/memory')
+    await memory.getByRole('heading', {name: 'Nothing is remembered yet'}).waitFor()
+    expect(await faultsOf(memory)).toEqual([])
+  })
+
   test('on the desk in the middle of a conversation', async () => {
     await newConversation(desk, 'The mug in A17 arrived broken.')
     await untilBarSays(desk, 'Done')
