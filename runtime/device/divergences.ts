@@ -5,9 +5,9 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Kind, LoggedEvent} from '../protocol/event.ts'
 import {type DeviceId, type EventId, eventIdSchema, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
-import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {inheritedSlots} from './inherited-slots.ts'
 import {keepWork} from './keep-work.ts'
 
 /** What is chosen, and the ids of what that writes: made by the page, so that choosing again changes nothing. [CUS-5] */
@@ -85,14 +85,8 @@ async function keep(
 ): Promise<SessionId> {
   const {agent, policy, title} = log.state
   if (!agent) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
-  const slots = foldSlots(await store.asOf(log.id, base, slotHistoryKinds))
-  const data = {
-    agent,
-    policy,
-    from: {session: log.id, seq: base},
-    ...(title && {title}),
-    ...(Object.keys(slots).length > 0 && {slots}),
-  }
+  const from = {session: log.id, seq: base}
+  const data = {agent, policy, from, ...(title && {title}), ...(await inheritedSlots(store, from))}
   const branch = await open(fork)
   const parts = {fork, device, before, work, newId: environment.id}
   const opening = {actor: author, draft: {id: event, kind: 'session.forked' as const, data}}

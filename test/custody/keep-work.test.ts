@@ -95,10 +95,11 @@ describe('[CUS-4] kept work', () => {
     expect(foldPending(current, [])).toEqual(current)
   })
 
-  test('brings what the agent noted in the slots, before the branch and after', async () => {
+  test('[WRK-3] brings the slots that it had changed', async () => {
     const desk = await workApart(5, 'slots.patched', 'tool.called', 'tool.returned')
     const {store, there} = await settle(desk, 'keep')
     expect((await store.session(there))?.current.slots).toEqual({order: 'A17'})
+    expect((await store.session(desk.names.session))?.current.slots).toEqual({})
   })
 
   test('does not bring operations, and an intent alone is no divergence', async () => {
