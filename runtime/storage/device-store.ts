@@ -4,6 +4,7 @@ import type {Fact} from '../protocol/fact.ts'
 import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
+import type {AgentListing} from '../protocol/wire.ts'
 
 /** What a device keeps of one session besides its events. */
 export type SessionRecord = {
@@ -72,6 +73,9 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** The server's registry of agents as it was last fetched, or null. */
+  agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
+  saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
   document(session: SessionId, name: string): Promise<StoredDocument | null>
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>
@@ -119,6 +123,8 @@ export interface UnitOfWork {
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
+  /** Takes the title off a branch, which had it from its source. */
+  dropInheritedTitle(session: SessionId): Promise<void>
   /** Copies of facts are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */

@@ -79,7 +79,7 @@ describe('strangers', () => {
   )
 
   test.each(['/v1/sessions', '/v1/approvals?status=all'])('[RET-5] %s shows a stranger nothing', async path => {
-    for (const [, who] of strangers) expect((await ask(who, {path})).body).toMatch(/^\{"\w+":\[\]\}$/)
+    for (const [, who] of strangers) expect((await ask(who, {path})).body).toMatch(/^\{("\w+":\[\],?)+\}$/)
   })
 
   test.each([
