@@ -26,7 +26,7 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   database = await openNodeDatabase({dataDir})
   store = await openPGliteStore(database.db, environment)
-})
+}, 120_000)
 afterAll(async () => {
   await database.close()
   await rm(dataDir, {recursive: true, force: true})
