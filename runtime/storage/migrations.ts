@@ -67,6 +67,10 @@ export const migrations: readonly string[] = [
   -- What a fork inherits is read as of its event, however long the transcript is.
   create index holdfast_events_slots on holdfast_events (session, place)
     where kind in ('session.forked', 'slots.patched');
+  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
+    where kind = 'view.compacted';
+  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
+    where kind = 'step.prepared';
   `,
   `
   -- The head that the device had when it wrote the event; null for one that came from elsewhere.
@@ -95,10 +99,6 @@ export const migrations: readonly string[] = [
   );
   `,
   `
-  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
-    where kind = 'view.compacted';
-  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
-    where kind = 'step.prepared';
   -- Edits of a document since its snapshot: writing the snapshot at every keystroke costs what the document has become.
   create table holdfast_document_updates (
     session text not null,
