@@ -4,6 +4,7 @@ import type {Fact} from '../protocol/fact.ts'
 import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
+import type {AgentListing} from '../protocol/wire.ts'
 
 /** What a device keeps of one session besides its events. */
 export type SessionRecord = {
@@ -69,6 +70,9 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** The server's registry of agents as it was last fetched, or null. */
+  agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
+  saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>

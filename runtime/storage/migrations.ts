@@ -90,4 +90,12 @@ export const migrations: readonly string[] = [
   );
   create index holdfast_divergences_session on holdfast_divergences (session);
   `,
+  `
+  -- The server's registry of agents, as it was last fetched.
+  create table holdfast_agents (
+    one boolean primary key default true check (one),
+    body text not null,
+    fetched_at bigint not null
+  );
+  `,
 ]

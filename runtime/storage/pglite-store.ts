@@ -6,6 +6,7 @@ import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
 import {storedSession} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
+import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
@@ -37,6 +38,8 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    agents: () => agentsOf(db),
+    saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
     erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
     allErased: () => erasedRows(db, 'order by at desc, session desc'),
@@ -264,6 +267,19 @@ async function saveFact(sql: Sql, fact: Fact, fetchedAt: number): Promise<void> 
     `insert into holdfast_facts (key, value, version, fetched_at) values ($1, $2, $3, $4)
      on conflict (key) do update set value = excluded.value, version = excluded.version, fetched_at = excluded.fetched_at`,
     [fact.key, JSON.stringify(fact.value), fact.version, fetchedAt],
+  )
+}
+
+async function agentsOf(sql: Sql): Promise<{agents: AgentListing[]; fetchedAt: number} | null> {
+  const [row] = await rows<{body: string; fetched_at: number}>(sql, 'select body, fetched_at from holdfast_agents')
+  return row ? {agents: JSON.parse(row.body) as AgentListing[], fetchedAt: Number(row.fetched_at)} : null
+}
+
+async function saveAgents(sql: Sql, agents: readonly AgentListing[], fetchedAt: number): Promise<void> {
+  await sql.query(
+    `insert into holdfast_agents (body, fetched_at) values ($1, $2)
+     on conflict (one) do update set body = excluded.body, fetched_at = excluded.fetched_at`,
+    [JSON.stringify(agents), fetchedAt],
   )
 }
 
