@@ -14,6 +14,7 @@ const reads: readonly PropertyKey[] = [
   'document',
   'erased',
   'allErased',
+  'agents',
 ] satisfies (keyof DeviceStore)[]
 
 /**
