@@ -4,6 +4,7 @@ import type {SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 export type Poke =
   | {type: 'head'; tenant: TenantId; subject: SubjectId; session: SessionId; head: number}
   | {type: 'inbox'; tenant: TenantId; role: string}
+  | {type: 'revoked'; tenant: TenantId; subject: SubjectId}
   | {type: 'agents'; tenant: TenantId}
   | {type: 'erased'; tenant: TenantId; subject: SubjectId}
   | {type: 'fact'; tenant: TenantId; subject?: SubjectId; key: string}

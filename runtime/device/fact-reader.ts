@@ -109,5 +109,5 @@ export function factReader({store, link, environment}: Parts): FactReader {
 }
 
 function isOutOfReach(error: unknown): boolean {
-  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')
+  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited')
 }

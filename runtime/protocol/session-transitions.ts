@@ -15,6 +15,5 @@ export const sessionTransitions = {
   'document.updated': {from: ['open'], owner: 'user', to: ['open']},
   'custody.assumed': {from: ['open'], owner: 'control plane', to: ['open']},
   'custody.granted': {from: ['open'], owner: 'control plane', to: ['open']},
-  'custody.assumed': {from: ['open'], owner: 'user', to: ['open']},
 } as const satisfies Partial<Record<Kind, Row>>
 export type SessionTransition = keyof typeof sessionTransitions

@@ -3,7 +3,7 @@ import type {ApprovalId, OperationId, SubjectId, TenantId} from '../../runtime/p
 import {placeholders, type Sql} from './sql.ts'
 import type {ApprovalBook} from './store.ts'
 
-export function pgApprovals(sql: Sql): ApprovalBook {
+export function pgApprovals(sql: Sql, across: Sql): ApprovalBook {
   return {
     get: async (tenant, approval) => {
       const [row] = await sql.query<ApprovalRow>('SELECT * FROM hf_approvals WHERE tenant = $1 AND id = $2', [
@@ -23,7 +23,7 @@ export function pgApprovals(sql: Sql): ApprovalBook {
       return rows.map(inboxItem)
     },
     overdue: async (now, limit) => {
-      const rows = await sql.query<{tenant: string; id: string}>(
+      const rows = await across.query<{tenant: string; id: string}>(
         `SELECT tenant, id FROM hf_approvals WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`,
         [now, limit],
       )

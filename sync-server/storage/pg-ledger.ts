@@ -3,7 +3,7 @@ import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {Sql} from './sql.ts'
 import type {Ledger, LedgerRow} from './store.ts'
 
-export function pgLedger(sql: Sql): Ledger {
+export function pgLedger(sql: Sql, across: Sql): Ledger {
   return {
     operation: async ({tenant, operation}) => {
       const [row] = await sql.query<OperationRow>('SELECT * FROM hf_operations WHERE tenant = $1 AND id = $2', [
@@ -13,7 +13,7 @@ export function pgLedger(sql: Sql): Ledger {
       return row ? ledgerRow(row) : null
     },
     open: async ({startedBefore, limit}) => {
-      const rows = await sql.query<{tenant: string; id: string}>(
+      const rows = await across.query<{tenant: string; id: string}>(
         `SELECT tenant, id FROM hf_operations
          WHERE status IN ('proposed', 'authorised', 'started', 'uncertain')
            AND (status <> 'started' OR updated_at < $1)

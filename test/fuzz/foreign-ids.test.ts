@@ -70,6 +70,7 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
   'POST /v1/erasures/purged': [
     ({erasure}, {device}) => ({path: '/v1/erasures/purged', body: {device, erasures: [erasure]}}),
   ],
+  'POST /v1/revocations': [({subject}) => ({path: '/v1/revocations', body: {subject}})],
   'GET /v1/subjects/:subject/export': [({subject}) => ({path: `/v1/subjects/${subject}/export`})],
 }
 
@@ -83,6 +84,7 @@ const lists: Record<string, string[]> = {
   'POST /v1/facts': [],
   'GET /v1/usage': ['/v1/usage'],
   'GET /v1/live': [],
+  'GET /v1/audit': [],
 }
 
 const tenants = ['acme', 'other']
@@ -197,6 +199,11 @@ describe('somebody else’s ids', () => {
         }
       }
     }
+  })
+
+  test('[RET-5] the audit of a tenant has nothing of another', async () => {
+    const {body} = await ask({tenant: 'fourth', subject: 'aud', roles: ['auditor']}, {path: '/v1/audit'})
+    expect(JSON.parse(body)).toEqual({entries: [], next: null})
   })
 
   test('[RET-5] a live stream says nothing of what others do', async () => {

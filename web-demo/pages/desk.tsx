@@ -6,11 +6,12 @@ import {DeskBar} from '../components/desk-bar.tsx'
 import {DeskSkeleton} from '../components/desk-skeleton.tsx'
 import {Drawer} from '../components/drawer.tsx'
 import {EmptyDesk} from '../components/empty-desk.tsx'
+import {ModelViewDialog} from '../components/model-view-dialog.tsx'
 import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
-import type {BusyPolicy} from '../runtime-types.ts'
+import type {BusyPolicy, StepRef} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
 import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
@@ -21,6 +22,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const device = useDevice(runtime)
   const {session, view, opening} = useSession(runtime, sessionId, run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
+  const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
   useResumeLatest(device.sessions, sessionId)
 
@@ -40,6 +42,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
       await started.send(text)
       navigate(addressOf(started.id))
     })
+  const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
   const branch = useCallback(
     (after: number) => {
       if (!session) return
@@ -107,7 +110,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           </Banner>
         )}
         {view ? (
-          <Conversation view={view} onBranch={branch} divergence={divergence} />
+          <Conversation view={view} onBranch={branch} onLook={setLookedAt} divergence={divergence} />
         ) : opening || device.sessions === null ? (
           <DeskSkeleton />
         ) : (
@@ -118,6 +121,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             view={view}
             onRetry={() => void run(async () => session?.retry())}
             onTakeOver={() => void run(async () => session?.takeOver())}
+            onExtend={() => void run(async () => session?.extend())}
+            onStop={stop}
             connection={device.connection.state}
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
@@ -126,12 +131,13 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           keptUnder={sessionId ?? 'new'}
           underWay={view !== null && isUnderWay(view.status)}
           onSend={send}
-          onStop={() => void run(async () => session?.cancel('Stopped by Maya.'))}
+          onStop={stop}
         />
       </div>
       <aside className="desk-side" aria-label="Reply and details">
         {side}
       </aside>
+      <ModelViewDialog runtime={runtime} step={lookedAt} run={run} onClose={() => setLookedAt(null)} />
     </main>
   )
 }

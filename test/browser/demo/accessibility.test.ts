@@ -1,29 +1,11 @@
-import {AxeBuilder} from '@axe-core/playwright'
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
+import {faultsOf} from './support/axe.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, say, untilBarSays, untilRefund} from './support/desk-page.ts'
 import {approve, untilAsked} from './support/inbox-page.ts'
 
 const site = demoSite({model: 'rules'})
-
-/** Whatever axe calls serious or critical, in light and dark, on a phone and on a desk. */
-async function faultsOf(page: Page, widths = [390, 1440]): Promise<string[]> {
-  const faults: string[] = []
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({colorScheme, reducedMotion: 'reduce'})
-    for (const width of widths) {
-      await page.setViewportSize({width, height: 900})
-      // The page has no frames, so axe need not open a tab of its own to put their results together.
-      const {violations} = await new AxeBuilder({page}).setLegacyMode().analyze()
-      for (const {id, impact, nodes} of violations) {
-        if (impact !== 'serious' && impact !== 'critical') continue
-        faults.push(...nodes.map(node => `${colorScheme} ${width}: ${id} at ${node.target.join(' ')}`))
-      }
-    }
-  }
-  return faults
-}
 
 describe('no serious or critical accessibility fault', () => {
   let desk: Page
@@ -49,6 +31,25 @@ describe('no serious or critical accessibility fault', () => {
     await untilBarSays(desk, 'Done')
     await desk.locator('details.tool summary').first().click()
     expect(await faultsOf(desk)).toEqual([])
+  })
+
+  test('[VIEW-2] on what the model saw, reached by keyboard alone', async () => {
+    const more = desk.locator('.entry-reply').last().getByRole('button', {name: 'More about this entry'})
+    await more.press('Enter')
+    await desk.getByRole('menuitem', {name: 'What the model saw'}).press('Enter')
+    const dialog = desk.getByRole('dialog', {name: 'What the model saw at this step'})
+    await dialog.getByText('exactly the bytes').waitFor()
+    await dialog.getByRole('heading', {name: 'Instructions'}).waitFor()
+    expect(await faultsOf(desk)).toEqual([])
+    await desk.keyboard.press('Escape')
+    await dialog.waitFor({state: 'detached'})
+  })
+
+  test('[WRK-2] on the plan, which the agent has written into', async () => {
+    await desk.getByRole('tab', {name: 'Plan'}).click()
+    await desk.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('.draft-text')?.value.includes('A17'))
+    expect(await faultsOf(desk, [1440])).toEqual([])
+    await desk.getByRole('tab', {name: 'Reply'}).click()
   })
 
   test('on the desk while it waits for approval', async () => {
