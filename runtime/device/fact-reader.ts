@@ -28,11 +28,11 @@ export function factReader({store, link, environment}: Parts): FactReader {
     read,
     readMany,
     async refresh(key) {
-      if (await store.fact(key)) await read(key)
+      if (await store.fact(key)) await ask([key], store.renewFact)
     },
     async refreshAll() {
       const keys = await store.factKeys()
-      for (let i = 0; i < keys.length; i += batchFacts) await readMany(keys.slice(i, i + batchFacts))
+      for (let i = 0; i < keys.length; i += batchFacts) await ask(keys.slice(i, i + batchFacts), store.renewFact)
     },
   }
 
@@ -53,30 +53,38 @@ export function factReader({store, link, environment}: Parts): FactReader {
   async function readMany(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]> {
     if (keys.length === 0) return []
     if (unit || !link) return replicas(unit ?? store, keys)
-    const copies = new Map<string, Copy>()
-    for (const key of keys) {
-      const copy = await store.fact(key)
-      if (copy) copies.set(key, copy)
-    }
-    const known = Object.fromEntries([...copies].map(([key, {version}]) => [key, version]))
     try {
-      const answers = await link.facts({keys: [...keys], known})
-      const readings: (FactReading | null)[] = []
-      for (const answer of answers) readings.push(await take(answer, copies))
-      return readings
+      return await ask(keys, store.saveFact)
     } catch (error) {
       if (!isOutOfReach(error)) throw error
       return replicas(store, keys)
     }
   }
 
+  async function ask(keys: readonly string[], save: DeviceStore['saveFact']): Promise<(FactReading | null)[]> {
+    if (!link) return []
+    const copies = new Map<string, Copy>()
+    for (const key of keys) {
+      const copy = await store.fact(key)
+      if (copy) copies.set(key, copy)
+    }
+    const known = Object.fromEntries([...copies].map(([key, {version}]) => [key, version]))
+    const readings: (FactReading | null)[] = []
+    for (const answer of await link.facts({keys: [...keys], known})) readings.push(await take(answer, copies, save))
+    return readings
+  }
+
   /** What is unchanged is the server's word of now too: its copy is as good as new. */
-  async function take(answer: FactAnswer, copies: ReadonlyMap<string, Copy>): Promise<FactReading | null> {
+  async function take(
+    answer: FactAnswer,
+    copies: ReadonlyMap<string, Copy>,
+    save: DeviceStore['saveFact'],
+  ): Promise<FactReading | null> {
     if ('missing' in answer) return gone(answer.key)
     const fact = 'unchanged' in answer ? copies.get(answer.key) : answer
     if (!fact) throw new HoldfastError('internal', `${answer.key}: the server knows of a copy that is not here`)
     const {key, value, version} = fact
-    await store.saveFact({key, value, version}, environment.now())
+    await save({key, value, version}, environment.now())
     return {key, value, version, source: 'server', ageMs: 0}
   }
 

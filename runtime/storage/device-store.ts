@@ -73,6 +73,8 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** As `saveFact`, but only for a copy that is still held: one that was erased meanwhile does not come back. [RET-3] */
+  renewFact(fact: Fact, fetchedAt: number): Promise<void>
   forgetFact(key: string): Promise<void>
   /** Keys of all copies that this device holds. */
   factKeys(): Promise<string[]>

@@ -38,6 +38,14 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    renewFact: async ({key, value, version}, fetchedAt) => {
+      await db.query('update holdfast_facts set value = $2, version = $3, fetched_at = $4 where key = $1', [
+        key,
+        JSON.stringify(value),
+        version,
+        fetchedAt,
+      ])
+    },
     forgetFact: async key => {
       await db.query('delete from holdfast_facts where key = $1', [key])
     },

@@ -131,6 +131,26 @@ describe('facts on a device', () => {
   })
 })
 
+test('[RET-3] a copy that is erased while it is being refreshed does not come back', async () => {
+  const facts = reader()
+  await facts.readMany(['order/A17', 'order/B22'])
+  const erasing = {
+    ...link,
+    facts: async (request: Parameters<CuttableLink['facts']>[0]) => {
+      const answers = await link.facts(request)
+      await store.transaction(unit => unit.eraseFacts())
+      return answers
+    },
+  }
+  const late = factReader({store, link: erasing, environment: systemEnvironment})
+  orders.set('order/A17', 1)
+  await late.refresh('order/A17')
+  expect(await store.factKeys()).toEqual([])
+  await facts.readMany(['order/A17', 'order/B22'])
+  await late.refreshAll()
+  expect(await store.factKeys()).toEqual([])
+})
+
 describe('the route of several facts', () => {
   test('[ID-4] [FACT-1] answers for whoever asks: what belongs to another is missing like what does not exist', async () => {
     const other = await scenes.shop.link('ben')

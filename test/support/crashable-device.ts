@@ -92,6 +92,7 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
+    renewFact: (...args) => write('renewing a fact', () => store.renewFact(...args)),
     forgetFact: key => write('forgetting a fact', () => store.forgetFact(key)),
     factKeys: () => read(() => store.factKeys()),
     agents: () => read(() => store.agents()),
