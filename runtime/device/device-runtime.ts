@@ -27,7 +27,6 @@ import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
@@ -41,6 +40,7 @@ import {type DivergenceSettlement, restoreDivergence, settleDivergence, settleme
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {inheritedSlots} from './inherited-slots.ts'
 import {migrationDraft} from './migrate-run.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
@@ -310,13 +310,12 @@ class DeviceRuntime {
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
     const data = {
       agent,
       policy,
       from: {session: from.session, seq: from.seq},
       ...(title && {title}),
-      ...(Object.keys(slots).length > 0 && {slots}),
+      ...(await inheritedSlots(this.parts.store, {session: parent.id, seq: from.seq})),
     }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }

@@ -3,6 +3,7 @@ import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
 import type {Agent, AgentHost, ModelSource} from '../../runtime/loop/define.ts'
 import type {Router} from '../../runtime/loop/route.ts'
+import type {ViewMemory} from '../../runtime/loop/view-memory.ts'
 import {createSessions, type Session} from '../../runtime/page/page-runtime.ts'
 import type {SharedDocument} from '../../runtime/page/shared-document.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
@@ -151,6 +152,7 @@ export async function openDevice(parts: {
   faults?: LinkFaults
   link?: CuttableLink
   setToken?: (token: string) => void
+  memory?: ViewMemory
   /** Only these sessions exist for it, so that many scenes can share one database. */
   only?: string
 }): Promise<Device> {
@@ -170,6 +172,7 @@ export async function openDevice(parts: {
     subject: () => subject,
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
+    ...(parts.memory && {memory: parts.memory}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({
