@@ -14,5 +14,6 @@ export const sessionTransitions = {
   'message.posted': {from: ['open'], owner: 'user', to: ['open']},
   'document.updated': {from: ['open'], owner: 'user', to: ['open']},
   'custody.granted': {from: ['open'], owner: 'control plane', to: ['open']},
+  'custody.assumed': {from: ['open'], owner: 'user', to: ['open']},
 } as const satisfies Partial<Record<Kind, Row>>
 export type SessionTransition = keyof typeof sessionTransitions

@@ -57,6 +57,17 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
       body: {verdict: 'approve', digest: '0'.repeat(64)},
     }),
   ],
+  'GET /v1/sessions/:id/effects': [
+    ({session}) => ({path: `/v1/sessions/${session}/effects?after=1`}),
+    ({gone}) => ({path: `/v1/sessions/${gone}/effects`}),
+  ],
+  'GET /v1/runs/:id/export': [({run}) => ({path: `/v1/runs/${run}/export`})],
+  'POST /v1/runs/:id/cancel': [({run}, {event}) => ({path: `/v1/runs/${run}/cancel`, body: {event}})],
+  'POST /v1/runs/:id/retry': [({run}, {event}) => ({path: `/v1/runs/${run}/retry`, body: {event}})],
+  'POST /v1/runs/:id/wake': [({run}) => ({path: `/v1/runs/${run}/wake`, body: {note: 'The parcel is here.'}})],
+  'GET /v1/models/streams/:key': [
+    ({run}, {device}) => ({path: `/v1/models/streams/${run}.${device.replace('dev_', 'stp_')}.1.1`}),
+  ],
   'GET /v1/runs/:id/passport': [({run}) => ({path: `/v1/runs/${run}/passport`})],
   'GET /v1/runs/:id/export': [({run}) => ({path: `/v1/runs/${run}/export`})],
   'GET /v1/models/streams/:key': [({run}) => ({path: `/v1/models/streams/${run}.${step}.1.1`})],
@@ -79,6 +90,11 @@ const lists: Record<string, string[]> = {
   'GET /v1/sessions': ['/v1/sessions', `/v1/sessions?device=${env.id('device')}`],
   'GET /v1/approvals': ['/v1/approvals', '/v1/approvals?status=all'],
   'GET /v1/models': ['/v1/models'],
+  'GET /v1/usage': ['/v1/usage'],
+  'GET /v1/agents': ['/v1/agents'],
+  // An agent is named by its tenant: what another tenant has published is told apart where agents are tested.
+  'POST /v1/agents/:name/versions': [],
+  'POST /v1/agents/:name/active': [],
   'POST /v1/models/:name/stream': [],
   // Says again which keys were asked for, so that no two answers are alike: asked in test/runtime/facts.test.ts.
   'POST /v1/facts': [],

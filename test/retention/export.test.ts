@@ -20,8 +20,8 @@ const elsewhere = ['hf_migrations', 'hf_model_tenants']
 /** Exported, but filled only by what this test does not do. */
 const unfilled = subjectTables.map(({name}) => name).filter(name => /^hf_(model|memory|agent|active)/.test(name))
 
-const memory: DataLayer = {
-  name: 'memory',
+const notebook: DataLayer = {
+  name: 'notebook',
   derived: true,
   erase: async () => 0,
   records: async function* ({subject}) {
@@ -30,7 +30,7 @@ const memory: DataLayer = {
 }
 
 beforeAll(async () => {
-  server = servers.server({layers: [memory]})
+  server = servers.server({layers: [notebook]})
   for (const who of [ana, {tenant: 'acme', subject: 'eve'}, {tenant: 'other', subject: ana.subject}]) {
     const device = testDevice(who)
     const refund = device.refund({orderId: 'A1', cents: 6000})
@@ -75,13 +75,13 @@ describe('the export of a subject', () => {
       const layer = subjectTables.find(table => table.name === name)?.layer
       const mine = rows.filter(isMine)
       expect([name, lines.filter(line => line.layer === layer).length]).toEqual([name, mine.length])
-      expect([name, end.records[layer ?? '']]).toEqual([name, mine.length])
+      expect([name, end.records[layer ?? ''] ?? 0]).toEqual([name, mine.length])
       if (unfilled.includes(name)) continue
       expect(mine.length, `the test puts nothing of its subject into ${name}`).toBeGreaterThan(0)
     }
     for (const {record} of lines) expect(record.tenant ?? 'acme').toBe('acme')
-    expect(lines.filter(({layer}) => layer === 'memory')).toEqual([
-      {layer: 'memory', record: {remembered: `of ${ana.subject}`}},
+    expect(lines.filter(({layer}) => layer === 'notebook')).toEqual([
+      {layer: 'notebook', record: {remembered: `of ${ana.subject}`}},
     ])
     const said = lines.find(({layer, record}) => layer === 'events' && JSON.stringify(record.body).includes('Half'))
     expect(said?.record.body).toMatchObject({data: {text: 'Half a character: \ud800, and \0.'}})
@@ -100,7 +100,7 @@ describe('the export of a subject', () => {
     const audit = await database.store.audit.about('acme' as never, ana.subject)
     expect(audit.filter(({action}) => action === 'subject.exported')).toMatchObject([{subject: 'olga'}])
     expect(
-      (await exported({...operator, tenant: 'other'}, 'eve')).lines.filter(({layer}) => layer !== 'memory'),
+      (await exported({...operator, tenant: 'other'}, 'eve')).lines.filter(({layer}) => layer !== 'notebook'),
     ).toEqual(
       (await database.store.audit.about('other' as never, 'eve')).map(() => expect.objectContaining({layer: 'audit'})),
     )
@@ -109,7 +109,7 @@ describe('the export of a subject', () => {
   test('a file that was cut off has no last line, and the operator of the server hears why', async () => {
     const faults: unknown[] = []
     const broken: DataLayer = {
-      ...memory,
+      ...notebook,
       records: async function* () {
         yield {}
         throw new Error('the disk is gone')
