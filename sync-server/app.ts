@@ -10,6 +10,7 @@ import type {OperationDriver} from './authority/operations.ts'
 import type {Models, TenantBudgets} from './model-config.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
+import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
@@ -41,6 +42,7 @@ export type AppParts = {
   budgets: TenantBudgets
   operatorRole: string
   cors: {origins: string[]} | null
+  publisherRole: string
   bodyBytes: number
   heartbeatMs: number
   health: HealthParts
@@ -62,14 +64,15 @@ export function createApp(parts: AppParts): App {
   custodyRoutes(app, context)
   approvalRoutes(app, context, driver)
   factRoutes(app, context.facts)
+  runRoutes(app, context)
+  agentRoutes(app, {...context, publisherRole: parts.publisherRole})
   erasureRoutes(app, parts.eraser)
   subjectRoutes(app, parts.eraser)
-  passportRoutes(app, context.store)
   memoryRoutes(app, parts.memory)
+  passportRoutes(app, context)
   runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
-  runRoutes(app, context)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   app.onError((error, c) => {

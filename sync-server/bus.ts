@@ -5,6 +5,7 @@ export type Poke =
   | {type: 'head'; tenant: TenantId; subject: SubjectId; session: SessionId; head: number}
   | {type: 'inbox'; tenant: TenantId; role: string}
   | {type: 'memory'; tenant: TenantId; subject: SubjectId}
+  | {type: 'agents'; tenant: TenantId}
   | {type: 'erased'; tenant: TenantId; subject: SubjectId}
   | {type: 'fact'; tenant: TenantId; subject?: SubjectId; key: string}
 

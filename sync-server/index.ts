@@ -84,6 +84,8 @@ export type SyncServerOptions = {
   roles?: {
     /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
     operator?: string
+    /** May publish agents and move the active version; `publisher` unless told. */
+    publisher?: string
   }
   erasure?: {
     /**
@@ -168,6 +170,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     budgets,
     operatorRole: options.roles?.operator ?? 'operator',
     cors: options.cors ?? null,
+    publisherRole: options.roles?.publisher ?? 'publisher',
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
     meters,

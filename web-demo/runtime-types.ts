@@ -9,6 +9,7 @@ export type {
   MemoryEntry,
   MemoryRecord,
   MemoryView,
+  ModelView,
   Passport,
   RecalledMemory,
   Session,
@@ -22,6 +23,7 @@ export type {
 /** Parts of what the runtime's public types hold, under the names that the page uses. */
 export type Durability = TranscriptEntry['durability']
 export type ToolEntry = Extract<TranscriptEntry, {type: 'tool'}>
+export type StepRef = NonNullable<Extract<TranscriptEntry, {type: 'reply'}>['step']>
 export type Json = ToolEntry['input']
 export type Status = SessionView['status']
 export type InboxItem = InboxState['items'][number]

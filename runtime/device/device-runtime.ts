@@ -1,8 +1,10 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
 import {documentReader} from '../documents/document-reader.ts'
-import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define.ts'
 import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {Router} from '../loop/route.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
@@ -25,7 +27,6 @@ import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
@@ -34,14 +35,17 @@ import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
+import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {inheritedSlots} from './inherited-slots.ts'
 import type {MemoryChoice} from './memory-parts.ts'
 import {memoryService} from './memory-service.ts'
+import {migrationDraft} from './migrate-run.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
@@ -51,7 +55,9 @@ import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
+  /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
+  router?: Router | undefined
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
@@ -61,7 +67,9 @@ export type DeviceParts = {
   tenant?(): string | null
   publisher: Publisher
   /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
-  memory?: MemoryChoice & {store: DeviceMemoryStore}
+  ownMemory?: MemoryChoice & {store: DeviceMemoryStore}
+  /** What views recall from; this device's own memory unless given. */
+  memory?: ViewMemory
   setToken(token: string): void
   retryDelayMs?: number
 }
@@ -93,6 +101,7 @@ class DeviceRuntime {
   readonly #facts: FactReader
   readonly #memory: DeviceMemory | null
   readonly #telemetry: DeviceTelemetry
+  readonly #registry: AgentRegistry
   #closed = false
   #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
@@ -102,9 +111,11 @@ class DeviceRuntime {
     private readonly device: DeviceId,
   ) {
     const {link, store, environment, publisher} = parts
+    requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
     this.#memory = this.#openMemory()
     this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
+    this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
       new SyncClient({
@@ -118,6 +129,7 @@ class DeviceRuntime {
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         onMemoryChanged: () => this.#memory?.reached(),
         // A copy that cannot be refreshed now stays what it is, with its age.
+        onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
@@ -176,6 +188,14 @@ class DeviceRuntime {
         session.look()
       },
       effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
+      extend: async (id, event) => {
+        const session = await open(id)
+        await this.#write(session, {id: event, kind: 'run.extended', data: {}, ...session.runRef()})
+      },
+      migrate: async (id, event, to) => this.#migrate(await open(id), event, to),
+      close: async (id, event, reason) => {
+        await this.#write(await open(id), {id: event, kind: 'session.closed', data: reason ? {reason} : {}})
+      },
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -210,8 +230,16 @@ class DeviceRuntime {
     return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
   }
 
+  /** Said again after its answer was lost, it must not be checked against the version that it has brought about. */
+  async #migrate(session: OpenSession, event: EventId, to: {version: string; reason: string}): Promise<void> {
+    if ((await this.parts.store.byIds([event])).length > 0) return
+    const {hosts, link} = this.parts
+    const draft = await migrationDraft({hosts, gateway: gatewayOf(link)}, session.log.state, to)
+    await this.#write(session, {...draft, id: event})
+  }
+
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
-    const names = this.parts.hosts.map(host => host.agent.name)
+    const names = [...new Set(this.parts.hosts.map(host => host.agent.name))]
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
@@ -294,20 +322,19 @@ class DeviceRuntime {
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
     const data = {
       agent,
       policy,
       from: {session: from.session, seq: from.seq},
       ...(title && {title}),
-      ...(Object.keys(slots).length > 0 && {slots}),
+      ...(await inheritedSlots(this.parts.store, {session: parent.id, seq: from.seq})),
     }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 
   async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
     const {store, hosts} = this.parts
-    const memory = this.#memory?.forViews
+    const memory = this.#viewMemory
     const event = await store.prepared(run, step)
     if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
     return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
@@ -348,10 +375,12 @@ class DeviceRuntime {
         hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
+        router: this.parts.router,
+        registry: this.#registry.read,
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
-        memory: this.#memory?.forViews,
+        memory: this.#viewMemory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
@@ -370,10 +399,14 @@ class DeviceRuntime {
     return session
   }
 
+  get #viewMemory(): ViewMemory | undefined {
+    return this.parts.memory ?? this.#memory?.forViews
+  }
+
   #openMemory(): DeviceMemory | null {
-    const {memory, store, link, environment, publisher, subject} = this.parts
-    if (!memory) return null
-    const {store: kept, ...choice} = memory
+    const {ownMemory, store, link, environment, publisher, subject} = this.parts
+    if (!ownMemory) return null
+    const {store: kept, ...choice} = ownMemory
     const {device} = this
     return new DeviceMemory({
       ...choice,

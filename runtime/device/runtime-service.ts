@@ -40,6 +40,11 @@ export interface RuntimeService {
   send(session: SessionId, event: EventId, message: OutgoingMessage): Promise<SessionId>
   cancel(session: SessionId, event: EventId, reason?: string): Promise<void>
   retry(session: SessionId, event: EventId): Promise<void>
+  /** One more budget for a run that was stopped at a bound. [BUD-2] */
+  extend(session: SessionId, event: EventId): Promise<void>
+  /** Moves the run to another version of its agent. [PIN-3] */
+  migrate(session: SessionId, event: EventId, to: {version: string; reason: string}): Promise<void>
+  close(session: SessionId, event: EventId, reason?: string): Promise<void>
   /** Asks the server for custody, so that this device goes on with the run. [CUS-3] */
   takeOver(session: SessionId): Promise<void>
   /** Goes on with the run although the server cannot be reached; counts only once the server has taken it. [CUS-4] */
@@ -86,6 +91,9 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'send',
   'cancel',
   'retry',
+  'extend',
+  'migrate',
+  'close',
   'takeOver',
   'continueOffline',
   'handOver',

@@ -66,6 +66,16 @@ export interface Session {
   restoreDivergence(): Promise<void>
   /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
   retry(): Promise<void>
+  /** One more budget for a run that was stopped at a bound. [BUD-2] */
+  extend(): Promise<void>
+  /**
+   * Moves the run to another version of its agent that this build has; calls already executed are untouched. [PIN-3]
+   *
+   * @throws HoldfastError `refused` naming every open call that the version cannot carry on
+   */
+  migrate(to: {version: string; reason?: string}): Promise<void>
+  /** No message and no run after this: what is open and has not started is void. */
+  close(reason?: string): Promise<void>
   document(name: string): SharedDocument
 }
 
@@ -121,6 +131,10 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     passport: () => service.sessionPassport(id),
     cancel: reason => service.cancel(id, environment.id('event'), reason),
     retry: () => service.retry(id, environment.id('event')),
+    extend: () => service.extend(id, environment.id('event')),
+    migrate: ({version, reason = 'Moved by a person.'}) =>
+      service.migrate(id, environment.id('event'), {version, reason}),
+    close: reason => service.close(id, environment.id('event'), reason),
     document: name => openSharedDocument(parts, id, name),
     async fork({after}) {
       const branch = environment.id('session')

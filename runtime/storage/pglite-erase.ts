@@ -5,7 +5,7 @@ import type {ErasedSession} from './device-store.ts'
 type Sql = Pick<Transaction, 'query'>
 
 /** Every table of the device that holds something of one session. */
-const tablesOfSession = ['holdfast_events', 'holdfast_documents'] as const
+const tablesOfSession = ['holdfast_events', 'holdfast_documents', 'holdfast_document_updates'] as const
 
 export async function eraseSession(
   tx: Sql,

@@ -7,6 +7,7 @@ import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
+  agentListSchema,
   custodyAnswerSchema,
   liveMessageSchema,
   modelListSchema,
@@ -62,6 +63,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
+    agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
     streamModel: (name, {abortSignal, headers, ...options}, call) => {
       const signal = abortSignal ?? new AbortController().signal

@@ -6,7 +6,7 @@ import type {ApprovalId, DeviceId, ErasureId, MemoryId, SessionId} from '../prot
 import type {MemoryChange, MemoryItem, MemoryProposal} from '../protocol/memory.ts'
 import type {MemoryPage, MemoryPushAnswer} from '../protocol/memory-wire.ts'
 import type {ModelCallName} from '../protocol/model-call.ts'
-import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
+import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
  * The server as a device sees it. Every call ends: with an answer, with the server's typed error, or with `offline` or
@@ -24,6 +24,8 @@ export interface ServerLink {
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
+  /** The registry of agents. */
+  agents(): Promise<AgentListing[]>
   models(): Promise<string[]>
   /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
   streamModel(

@@ -67,6 +67,8 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return roles.includes(poke.role) ? {type: 'inbox'} : null
     case 'memory':
       return poke.subject === subject ? {type: 'memory'} : null
+    case 'agents':
+      return {type: 'agents'}
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
     case 'fact':

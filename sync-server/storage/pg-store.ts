@@ -1,4 +1,5 @@
 import {isMigrated, migrate} from './migrate.ts'
+import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgDevices} from './pg-devices.ts'
@@ -27,6 +28,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     ledger: pgLedger(sql),
     approvals: pgApprovals(sql),
     audit: pgAudit(sql),
+    agents: pgAgents(sql),
     memory: pgMemory(sql),
     erasures: pgErasures(sql),
     devices: pgDevices(sql),

@@ -15,7 +15,7 @@ import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import type {SessionSummary} from '../../runtime/protocol/wire.ts'
+import type {AgentListing, AgentManifest, SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
@@ -28,6 +28,7 @@ export interface Store {
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
+  readonly agents: AgentBook
   readonly memory: MemoryStore
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
@@ -147,6 +148,9 @@ export const auditActions = [
   'approval.granted',
   'approval.rejected',
   'approval.decision_refused',
+  'agent.published',
+  'agent.activated',
+  'agent.refused',
   'session.erased',
   'subject.erased',
   'subject.exported',
@@ -160,6 +164,20 @@ export const auditActions = [
   'memory.forgotten',
 ] as const
 export type AuditAction = (typeof auditActions)[number]
+
+/** Published versions of a tenant's agents, and which of each new runs take. Versions are never changed or removed. */
+export interface AgentBook {
+  /** One version once, with its audit entry: 'known' for the same manifest again, 'conflict' for another. */
+  publish(
+    where: {tenant: TenantId; name: string},
+    manifest: AgentManifest,
+    audit: AuditEntry,
+  ): Promise<'published' | 'known' | 'conflict'>
+  /** False when the version is not published. */
+  activate(where: {tenant: TenantId; name: string}, version: string, audit: AuditEntry): Promise<boolean>
+  /** At most `limit` versions, latest first. */
+  list(tenant: TenantId, limit: number): Promise<AgentListing[]>
+}
 
 export type AuditEntry = {
   tenant: TenantId

@@ -41,5 +41,5 @@ export type Rules = typeof realRules
 export const agents = [{name: 'desk', version: '1.0.0', tools}]
 
 export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}) {
-  return rules.nextStep(device.current, {device: device.id, agents})
+  return rules.nextStep(device.current, {device: device.id, agents, now: 0})
 }
