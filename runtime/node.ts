@@ -80,7 +80,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     tenant: () => token.tenant(),
     setToken: value => token.set(value),
     publisher: feed,
-    memory: {store: pgliteMemory(database.db), ...memory},
+    ownMemory: {store: pgliteMemory(database.db), ...memory},
     ...(retryDelayMs !== undefined && {retryDelayMs}),
   })
   const sessions = createSessions({

@@ -31,6 +31,7 @@ export type ServeOptions = {
   also?: readonly AgentHost[]
   /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
   router?: Router
+  /** What is proposed for memory after each run, and how it is recalled; nothing is proposed unless told. */
   memory?: MemoryChoice
 }
 
@@ -69,7 +70,7 @@ export function serveAgent<Served extends Agent>(
         tenant: () => token.tenant(),
         setToken: value => token.set(value),
         publisher: feed,
-        memory: {store: pgliteMemory(database.db), ...memory},
+        ownMemory: {store: pgliteMemory(database.db), ...memory},
       })
       return {
         service: device.service,

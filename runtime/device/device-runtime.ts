@@ -67,9 +67,9 @@ export type DeviceParts = {
   tenant?(): string | null
   publisher: Publisher
   /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
-  memory?: MemoryChoice & {store: DeviceMemoryStore}
-  /** What views recall from instead: a memory that the application keeps elsewhere. */
-  viewMemory?: ViewMemory
+  ownMemory?: MemoryChoice & {store: DeviceMemoryStore}
+  /** What views recall from; this device's own memory unless given. */
+  memory?: ViewMemory
   setToken(token: string): void
   retryDelayMs?: number
 }
@@ -400,10 +400,14 @@ class DeviceRuntime {
     return session
   }
 
+  get #viewMemory(): ViewMemory | undefined {
+    return this.parts.memory ?? this.#memory?.forViews
+  }
+
   #openMemory(): DeviceMemory | null {
-    const {memory, store, link, environment, publisher, subject} = this.parts
-    if (!memory) return null
-    const {store: kept, ...choice} = memory
+    const {ownMemory, store, link, environment, publisher, subject} = this.parts
+    if (!ownMemory) return null
+    const {store: kept, ...choice} = ownMemory
     const {device} = this
     return new DeviceMemory({
       ...choice,
@@ -416,10 +420,6 @@ class DeviceRuntime {
       publisher,
       subject,
     })
-  }
-
-  get #viewMemory(): ViewMemory | undefined {
-    return this.parts.viewMemory ?? this.#memory?.forViews
   }
 
   get #connection(): Connection {

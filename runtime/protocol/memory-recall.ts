@@ -124,7 +124,8 @@ function cosine(a: Float32Array, b: Float32Array): number {
   let lengthA = 0
   let lengthB = 0
   for (let i = 0; i < a.length; i++) {
-    const [x, y] = [a[i] ?? 0, b[i] ?? 0]
+    const x = a[i] ?? 0
+    const y = b[i] ?? 0
     dot += x * y
     lengthA += x * x
     lengthB += y * y

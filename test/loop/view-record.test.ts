@@ -19,6 +19,7 @@ const agent = defineAgent({
   tools: [keep],
   documents: ['plan'],
   budgets: {viewTokens: 2200},
+  memory: {name: 'preferences', maxItems: 12},
 })
 const tools = {
   keep: ({n}: {n: number}, {slots}: LocalToolContext) => {

@@ -175,7 +175,7 @@ export async function openDevice(parts: {
     subject: () => subject,
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
-    ...(parts.memory && {viewMemory: parts.memory}),
+    ...(parts.memory && {memory: parts.memory}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({
