@@ -243,6 +243,9 @@ describe('erasing a subject', () => {
       'hf_operations',
       'hf_purges',
       'hf_tombstones',
+      // Counters without a word: of usage, and of what a replica of memory has seen.
+      'hf_run_totals',
+      'hf_memory_subjects',
     ]
     expect(kept).toEqual(expect.arrayContaining(left))
     expect((await list(other)).sessions).toHaveLength(1)
@@ -288,29 +291,29 @@ describe('layers beside the store', () => {
 
   test('[RET-4] what was derived stays unless it is asked for, and the receipt says which', async () => {
     const {asked, of} = layers()
-    const served = servers.server({layers: [of('token streams', false), of('notes', true)]})
+    const served = servers.server({layers: [of('traces', false), of('notebook', true)]})
     const who = newSubject()
     const [one, two] = [await fullSession(who), await fullSession(who)]
     const post = async (body: unknown) => (await call<Answer>(served, who, '/v1/erasures', body)).body
     const kept = await post({session: one.session})
     expect(kept.layers.slice(-2)).toEqual([
-      {name: 'token streams', removed: 7, kept: null},
-      {name: 'notes', removed: 0, kept: expect.stringContaining('not asked for')},
+      {name: 'traces', removed: 7, kept: null},
+      {name: 'notebook', removed: 0, kept: expect.stringContaining('not asked for')},
     ])
-    expect(asked.map(([name]) => name)).toEqual(['token streams'])
+    expect(asked.map(([name]) => name)).toEqual(['traces'])
     const gone = await post({session: two.session, memory: true})
-    expect(layer(gone, 'notes')).toEqual({name: 'notes', removed: 7, kept: null})
+    expect(layer(gone, 'notebook')).toEqual({name: 'notebook', removed: 7, kept: null})
     expect(asked.at(-1)).toEqual([
-      'notes',
+      'notebook',
       {tenant: 'acme', subject: who.subject, sessions: [two.session], whole: false},
     ])
-    expect(layer(await post({subject: who.subject}), 'notes')).toMatchObject({removed: 7, kept: null})
+    expect(layer(await post({subject: who.subject}), 'notebook')).toMatchObject({removed: 7, kept: null})
   })
 
   test('[RET-2] one that fails is erased by a later sweep; what was asked is not forgotten', async () => {
     const {of} = layers()
     const faults: unknown[] = []
-    const served = servers.server({layers: [of('token streams', false, 2)], onFault: fault => faults.push(fault)})
+    const served = servers.server({layers: [of('traces', false, 2)], onFault: fault => faults.push(fault)})
     const who = newSubject()
     const device = await fullSession(who)
     expect((await call<Answer>(served, who, '/v1/erasures', {session: device.session})).status).toBe(500)
@@ -320,7 +323,7 @@ describe('layers beside the store', () => {
     const stone = await database.store.erasures.tombstone(who as never, device.session)
     expect(await receipt(who, {erasure: stone ?? ''})).toMatchObject({
       status: 'waiting',
-      layers: expect.arrayContaining([{name: 'token streams', removed: 7, kept: null}]),
+      layers: expect.arrayContaining([{name: 'traces', removed: 7, kept: null}]),
     })
   })
 })

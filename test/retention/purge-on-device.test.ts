@@ -195,7 +195,13 @@ describe('a whole subject', () => {
     )
     for (const {name} of left.rows) {
       const {rows} = await own.db.query(`select * from ${name}`)
-      const stays = ['holdfast_migrations', 'holdfast_meta', 'holdfast_device', 'holdfast_erased'].includes(name)
+      const stays = [
+        'holdfast_migrations',
+        'holdfast_meta',
+        'holdfast_device',
+        'holdfast_erased',
+        'holdfast_agents',
+      ].includes(name)
       expect([name, rows.length > 0]).toEqual([name, stays])
     }
     expect(await filesWith(join(folder, 'tablet'), words)).toEqual([])
