@@ -3,10 +3,11 @@ import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
+import type {DueWorker} from './authority/due-worker.ts'
 import type {OperationContext} from './authority/operation-context.ts'
-import type {OperationDriver} from './authority/operations.ts'
 import type {Authenticate} from './principal.ts'
 import {approvalRoutes} from './routes/approvals.ts'
+import {approverRoutes} from './routes/approvers.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
@@ -19,7 +20,7 @@ import {sessionRoutes} from './routes/sessions.ts'
 
 export type AppParts = {
   context: OperationContext
-  driver: OperationDriver
+  worker: DueWorker
   authenticate: Authenticate
   models: Models
   cors: {origins: string[]} | null
@@ -30,16 +31,17 @@ export type AppParts = {
 
 /** Puts the guards before the routes: protocol, size, caller, and only then anything that reads the request. */
 export function createApp(parts: AppParts): App {
-  const {context, driver} = parts
+  const {context, worker} = parts
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   app.get('/healthz', c => c.json({ok: true}))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
-  eventRoutes(app, context, driver)
+  eventRoutes(app, context, worker)
   sessionRoutes(app, context.store)
   custodyRoutes(app, context)
-  approvalRoutes(app, context, driver)
+  approvalRoutes(app, context, worker)
+  approverRoutes(app, context)
   factRoutes(app, context.facts)
   passportRoutes(app, context.store)
   modelRoutes(app, parts.models)

@@ -1,9 +1,10 @@
 import type {Environment} from '../runtime/protocol/environment.ts'
-import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
-import {operationDriver} from './authority/operations.ts'
+import {openDueWorker} from './authority/open-due-worker.ts'
+import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
 import {type Bus, createBus} from './bus.ts'
+import {checkOperations} from './check-operations.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
@@ -11,17 +12,20 @@ import type {Authenticate} from './principal.ts'
 import type {App} from './routes/http.ts'
 import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
-import {repeat, sweepOnce} from './sweep.ts'
+import {repeat} from './sweep.ts'
 
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
+export type {Webhook} from './authority/webhooks.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
 export {
+  type ApprovalRequest,
   type Authorisation,
   type ChangedFact,
   defineOperation,
   type OperationDefinition,
   OperationFailed,
+  type OperationLimit,
   type OperationRequest,
   type Operations,
   type Reconciliation,
@@ -45,10 +49,17 @@ export type SyncServerOptions = {
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
+  /** Who is told outside, by signed webhooks; nobody unless told. */
+  notify?: {webhooks: readonly Webhook[]}
+  /**
+   * Other processes work on the same database at the same time: what they have under way is left to them until their
+   * leases run out. False unless told; then `start` takes over at once what an earlier process left.
+   */
+  sharesDatabase?: boolean
   limits?: {
     /** Bytes of a request body; 1 MiB unless told. */
     bodyBytes?: number
-    /** Milliseconds between two looks for expired approvals and open operations; 5,000 unless told. */
+    /** Milliseconds between two looks for work that has become due; 5,000 unless told. */
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
@@ -73,7 +84,7 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect
+ * @throws HoldfastError `misconfigured` naming the operation, limit or webhook that cannot work
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -85,12 +96,14 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const bus = options.bus ?? createBus()
   const environment = options.environment ?? serverEnvironment
   const onFault = options.onFault ?? (error => console.error(error))
-  const context = {store, facts, operations, bus, environment, onFault}
-  const driver = operationDriver(context)
+  const webhooks = options.notify?.webhooks ?? []
+  checkWebhooks(webhooks)
+  const context = {store, facts, operations, bus, environment, webhooks, onFault}
+  const worker = openDueWorker(context)
   const closing = new AbortController()
   const app = createApp({
     context,
-    driver,
+    worker,
     authenticate: options.authenticate,
     models: options.models ?? {},
     cors: options.cors ?? null,
@@ -106,26 +119,16 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(() => sweepOnce(context, driver), options.limits?.sweepMs ?? 5000, onFault)
-      await driver.scan(Number.MAX_SAFE_INTEGER)
+      stopSweep = repeat(worker.round, options.limits?.sweepMs ?? 5000, onFault)
+      if (!options.sharesDatabase) await store.due.takeOver(environment.now())
+      await worker.round()
     },
-    idle: driver.idle,
+    idle: worker.idle,
     close: async () => {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
-      await driver.close()
+      await worker.close()
     },
-  }
-}
-
-function checkOperations(operations: Operations): void {
-  for (const [name, {tool}] of Object.entries(operations)) {
-    if (tool.name !== name) {
-      throw new HoldfastError('misconfigured', `operations.${name}: expected a tool of this name, got "${tool.name}".`)
-    }
-    if (tool.effect !== 'external') {
-      throw new HoldfastError('misconfigured', `operations.${name}: expected effect "external", got "${tool.effect}".`)
-    }
   }
 }

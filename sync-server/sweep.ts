@@ -1,20 +1,3 @@
-import {expireApproval} from './authority/approvals.ts'
-import {defaultDeadlineMs, type OperationContext} from './authority/operation-context.ts'
-import type {OperationDriver} from './authority/operations.ts'
-
-/** One round of what only time brings about: approvals that nobody decided, operations that were left open. */
-export async function sweepOnce(context: OperationContext, driver: OperationDriver): Promise<void> {
-  const now = context.environment.now()
-  for (const {tenant, approval} of await context.store.approvals.overdue(now, 100)) {
-    await expireApproval(context, tenant, approval)
-  }
-  await driver.scan(now - 2 * longestDeadline(context))
-}
-
-function longestDeadline({operations}: OperationContext): number {
-  return Math.max(defaultDeadlineMs, ...Object.values(operations).map(({deadlineMs}) => deadlineMs ?? 0))
-}
-
 /** Repeats `round` with `everyMs` between two, never two at once; returns a function that stops it and waits. */
 export function repeat(
   round: () => Promise<void>,

@@ -39,6 +39,8 @@ export const callIdSchema = prefixed('cal', 'call')
 export const operationIdSchema = prefixed('opn', 'operation')
 export const approvalIdSchema = prefixed('apr', 'approval')
 export const eventIdSchema = prefixed('evt', 'event')
+export const delegationIdSchema = prefixed('dlg', 'delegation')
+export const approverKeyIdSchema = prefixed('key', 'key')
 
 export type TenantId = z.infer<typeof tenantIdSchema>
 export type SubjectId = z.infer<typeof subjectIdSchema>
@@ -50,6 +52,8 @@ export type CallId = z.infer<typeof callIdSchema>
 export type OperationId = z.infer<typeof operationIdSchema>
 export type ApprovalId = z.infer<typeof approvalIdSchema>
 export type EventId = z.infer<typeof eventIdSchema>
+export type DelegationId = z.infer<typeof delegationIdSchema>
+export type ApproverKeyId = z.infer<typeof approverKeyIdSchema>
 
 /** The generated ids, by the name that `environment.id(name)` takes. */
 export type GeneratedIds = {
@@ -61,6 +65,8 @@ export type GeneratedIds = {
   operation: OperationId
   approval: ApprovalId
   event: EventId
+  delegation: DelegationId
+  key: ApproverKeyId
 }
 
 const idPrefixes: Record<keyof GeneratedIds, string> = {
@@ -72,6 +78,8 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   operation: 'opn',
   approval: 'apr',
   event: 'evt',
+  delegation: 'dlg',
+  key: 'key',
 }
 
 /** Joins a prefix and a fresh UUIDv7; the randomness comes from outside so that this folder stays pure. */

@@ -7,6 +7,7 @@ import {factSchema} from '../protocol/fact.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
   custodyAnswerSchema,
+  inboxSchema,
   liveMessageSchema,
   modelListSchema,
   pageSchema,
@@ -68,9 +69,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
         new TransformStream({transform: ({data}, out) => out.enqueue(JSON.parse(data) as LanguageModelV3StreamPart)}),
       )
     },
-    inbox: async status =>
-      (await http.json(z.strictObject({approvals: z.array(inboxItemSchema)}), 'GET', `/v1/approvals?status=${status}`))
-        .approvals,
+    inbox: async status => (await http.json(inboxSchema, 'GET', `/v1/approvals?status=${status}`)).approvals,
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }

@@ -21,6 +21,7 @@ export interface ServerLink {
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
   models(): Promise<string[]>
   streamModel(name: string, options: LanguageModelV3CallOptions): Promise<ReadableStream<LanguageModelV3StreamPart>>
+  /** What waits for a decision of this caller, or was decided. */
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
   decide(approval: ApprovalId, decision: Decision): Promise<InboxItem>
 }

@@ -6,6 +6,7 @@ import type {Refusal} from '../../runtime/protocol/refusal.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {commitBatch} from './commit-batch.ts'
 import {pokeAbout} from './poke.ts'
 
 export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyState; head: number}
@@ -27,7 +28,7 @@ export async function claimCustody(
     const batch = appendBatch(session, locked.state, environment)
     const {refusal, grant} = judgeClaim(locked.state.custody, claim)
     if (grant) await batch.serve('custody', {kind: 'custody.granted', data: grant})
-    await locked.append(batch.sealed, {state: batch.state, at: environment.now()})
+    await commitBatch(authority, tenant, locked, batch)
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
   if (!result) throw new HoldfastError('not_found', 'No such session.')

@@ -10,13 +10,15 @@ const [opens, closes] = ['<!-- transitions: begin -->', '<!-- transitions: end -
 /** The tables of the code, written out as the section of SPEC.md that shows them. */
 function section(): string {
   const runs = Object.entries(runTransitions).map(([kind, {from, owner, to}]) => [kind, owner, from, to] as const)
-  const operations = Object.entries(operationTransitions).map(([kind, from]) => [kind, ownerOf(kind), from] as const)
+  const operations = Object.entries(operationTransitions).map(
+    ([kind, {from, owner, to}]) => [kind, owner, from, to] as const,
+  )
   return [
     opens,
     '',
     ...table([['event of a run', 'owner', 'legal from', 'leads to'], ...runs.map(rowOf)]),
     '',
-    ...table([['event of an operation', 'owner', 'legal from'], ...operations.map(rowOf)]),
+    ...table([['event of an operation', 'owner', 'legal from', 'leads to'], ...operations.map(rowOf)]),
     '',
     closes,
   ].join('\n')
@@ -39,10 +41,6 @@ function table([head = [], ...rows]: string[][]): string[] {
     ),
     ...rows.map(row => line(row)),
   ]
-}
-
-function ownerOf(kind: string): string {
-  return kind.startsWith('approval.') ? 'approval service' : 'operation service'
 }
 
 /** `HOLDFAST_UPDATE_SPEC=1` writes the section instead of comparing it. */
