@@ -1,5 +1,6 @@
 export {defineAgent, defineTool} from './loop/define.ts'
-export {type Inbox, type InboxState, openInbox} from './page/open-inbox.ts'
+export type {InboxMemory} from './page/inbox-memory.ts'
+export {type Decided, type Inbox, type InboxState, openInbox} from './page/open-inbox.ts'
 export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} from './page/open-runtime.ts'
 export type {Session} from './page/page-runtime.ts'
 export type {SharedDocument} from './page/shared-document.ts'

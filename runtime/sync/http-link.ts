@@ -34,6 +34,8 @@ export type HttpLinkOptions = {
 export interface CuttableLink extends ServerLink {
   setOnline(online: boolean): void
   readonly online: boolean
+  /** Any other route of the server, as every call here: checked against the schema of its answer. */
+  request<T>(schema: z.ZodType<T>, method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
 }
 
 /**
@@ -51,6 +53,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       return http.online
     },
     setOnline: online => http.setOnline(online),
+    request: (schema, method, path, body) => http.json(schema, method, path, body),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
     sessions: async () => (await http.json(sessionListSchema, 'GET', '/v1/sessions')).sessions,

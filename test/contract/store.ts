@@ -3,6 +3,7 @@ import type {SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts
 import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import type {LockedSession, SealedEvent, SessionKey, Store} from '../../sync-server/storage/store.ts'
 import {deviceSeqKey} from '../../sync-server/storage/store.ts'
+import {dueWorkContract} from './due-work.ts'
 import {sealedBatch, storyOf} from './store-story.ts'
 
 export type OpenedStore = {store: Store; close(): Promise<void>}
@@ -18,7 +19,7 @@ export function storeContract(name: string, open: () => Promise<OpenedStore>): v
     let opened: OpenedStore
     beforeAll(async () => {
       opened = await open()
-    }, 60_000)
+    }, 120_000)
     afterAll(() => opened?.close())
 
     let tenants = 0
@@ -168,6 +169,8 @@ export function storeContract(name: string, open: () => Promise<OpenedStore>): v
       expect((await opened.store.audit.about(key.tenant, 'apr_x')).map(({reason}) => reason)).toEqual(['one\0', 'two'])
       expect(await opened.store.audit.about('else' as TenantId, 'apr_x')).toEqual([])
     })
+
+    dueWorkContract(() => opened.store)
 
     test('[ID-3] the list holds the subject’s sessions only, latest first, no more than asked', async () => {
       const key = newKey()
