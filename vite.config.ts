@@ -43,6 +43,7 @@ const lib: EnvironmentOptions = {
     testing: at('runtime/testing.ts'),
     'sync-server': at('sync-server/index.ts'),
     'sync-server-node': at('sync-server/node.ts'),
+    'sync-server-postgres': at('sync-server/postgres.ts'),
   }),
 }
 

@@ -1,23 +1,28 @@
 import type {Environment} from '../runtime/protocol/environment.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
+import type {Authority} from './authority/authority.ts'
+import type {Eraser} from './authority/erase.ts'
 import {openDueWorker} from './authority/open-due-worker.ts'
 import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
 import {type Bus, createBus} from './bus.ts'
 import {checkOperations} from './check-operations.ts'
+import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
+import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
 import type {App} from './routes/http.ts'
-import type {Models} from './routes/models.ts'
 import type {Store} from './storage/store.ts'
-import {repeat} from './sweep.ts'
+import {repeat, sweepOnce} from './sweep.ts'
 
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export type {Webhook} from './authority/webhooks.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
+export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
   type ApprovalRequest,
   type Authorisation,
@@ -32,8 +37,9 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
+export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
-export type {Models} from './routes/models.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -46,6 +52,10 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** What each tenant may use of them within a window of time; no bound unless told. */
+  budgets?: TenantBudgets
+  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
+  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -63,6 +73,21 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
+    models?: Partial<GatewayLimits>
+  }
+  /** What is kept beside the store: erased and exported with it. */
+  layers?: readonly DataLayer[]
+  roles?: {
+    /** May erase and export for any subject of its tenant; `operator` unless told. */
+    operator?: string
+  }
+  erasure?: {
+    /**
+     * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
+     * Postgres does it in its own hours instead.
+     */
+    rewriteFiles?: boolean
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
@@ -75,6 +100,8 @@ export type SyncServer = {
   fetch(request: Request): Response | Promise<Response>
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
+  /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
+  sweep(): Promise<void>
   /** Resolves when no operation is under way. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
@@ -84,7 +111,7 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` naming the operation, limit or webhook that cannot work
+ * @throws HoldfastError `misconfigured` naming the operation, limit, webhook, price or budget that cannot work
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -100,12 +127,26 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkWebhooks(webhooks)
   const context = {store, facts, operations, bus, environment, webhooks, onFault}
   const worker = openDueWorker(context)
+  const eraser = {...context, ...eraserOf(options)}
+  const {models = {}, budgets = []} = options
+  checkModels(models, budgets)
+  const gateway = new ModelGateway({
+    ...context,
+    models,
+    budgets,
+    ...(options.limits?.models && {limits: options.limits.models}),
+  })
+  const sweep = () => sweepOnce(worker, eraser, gateway)
   const closing = new AbortController()
   const app = createApp({
     context,
     worker,
+    eraser,
     authenticate: options.authenticate,
-    models: options.models ?? {},
+    models,
+    gateway,
+    budgets,
+    operatorRole: options.operatorRole ?? 'operator',
     cors: options.cors ?? null,
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
@@ -119,16 +160,26 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(worker.round, options.limits?.sweepMs ?? 5000, onFault)
+      stopSweep = repeat(sweep, options.limits?.sweepMs ?? 5000, onFault)
       if (!options.sharesDatabase) await store.due.takeOver(environment.now())
       await worker.round()
     },
+    sweep,
     idle: worker.idle,
     close: async () => {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
+      await gateway.close()
       await worker.close()
     },
+  }
+}
+
+function eraserOf({layers, roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority> {
+  return {
+    layers: layers ?? [],
+    operatorRole: roles?.operator ?? 'operator',
+    rewriteFiles: erasure?.rewriteFiles ?? true,
   }
 }

@@ -1,5 +1,6 @@
 import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
 import * as z from 'zod'
+import {modelCallSchema} from '../runtime/protocol/model-call.ts'
 
 const isArray = (value: unknown): value is unknown[] => Array.isArray(value)
 
@@ -20,10 +21,12 @@ const messageSchema = z
 
 /**
  * What a device may ask of a model: the call options of the provider specification as JSON. Headers are dropped, for
- * with them a device could replace those that carry the server's key; whatever else is unknown is dropped too.
+ * with them a device could replace those that carry the server's key; whatever else is unknown is dropped too. `call`
+ * names the call; without it the same request is another call each time.
  */
 export const callOptionsSchema = z
   .object({
+    call: modelCallSchema.optional(),
     prompt: z.array(messageSchema).min(1),
     maxOutputTokens: z.int().positive().optional(),
     temperature: z.number().optional(),
@@ -39,4 +42,7 @@ export const callOptionsSchema = z
     providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
   })
   // The shape above is what a device could get wrong; the provider itself judges the rest of a part.
-  .transform(options => options as unknown as LanguageModelV3CallOptions)
+  .transform(({call, ...options}) => ({
+    call: call ?? null,
+    options: options as unknown as LanguageModelV3CallOptions,
+  }))

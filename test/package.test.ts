@@ -16,6 +16,7 @@ const entries = [
   'holdfast/testing',
   'holdfast/server',
   'holdfast/server/node',
+  'holdfast/server/postgres',
 ]
 const conversation = join(import.meta.dirname, 'package/conversation.mjs')
 

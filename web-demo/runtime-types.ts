@@ -11,6 +11,7 @@ export type {
   SessionListItem,
   SessionView,
   SharedDocument,
+  StandingEffects,
   TranscriptEntry,
 } from '../runtime/index.ts'
 

@@ -8,13 +8,14 @@ const dataDir = resolve(process.env.HOLDFAST_DATA ?? '.data')
 try {
   const demo = await openDemo({
     dataDir,
+    ...(process.env.DATABASE_URL && {databaseUrl: process.env.DATABASE_URL}),
     // Built into dist/server, beside dist/page.
     pageDir: fileURLToPath(new URL('../page/', import.meta.url)),
     port: portFrom(process.env.PORT ?? '8787'),
     ...(process.env.HOST && {host: process.env.HOST}),
     model: modelSettings(process.env),
   })
-  console.log(`Refund desk on ${demo.url}, data in ${dataDir}`)
+  console.log(`Refund desk on ${demo.url}, data in ${process.env.DATABASE_URL ? 'Postgres' : dataDir}`)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.once(signal, () => void demo.close().then(() => process.exit(0)))
   }

@@ -1,11 +1,14 @@
 import type {LoopState} from '../loop/run-loop.ts'
-import type {DeviceId, RunId} from '../protocol/ids.ts'
-import {type Passport, passportOf} from '../protocol/passport.ts'
+import type {Divergence} from '../protocol/divergence.ts'
+import {erasedSentence} from '../protocol/erasure.ts'
+import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
+import {type LocalRecords, passportOf} from '../protocol/passport.ts'
 import {runStatus} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
-import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
-import {type DurableEvent, transcriptOf} from '../protocol/transcript.ts'
-import type {SessionRecord} from '../storage/device-store.ts'
+import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
+import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
+import {isSettled} from './is-settled.ts'
 
 /** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
 export const screenEvents = 400
@@ -15,45 +18,91 @@ export type ViewParts = {
   record: SessionRecord
   events: readonly DurableEvent[]
   /** All of them, also those above the screen. [SYNC-2] */
-  pending: Passport['pending']
-  rejected: Passport['rejected']
+  local: LocalRecords
+  divergence: Divergence | null
+  /** Divergences about which the person has chosen: out of the way, and still in the record. */
+  settled: ReadonlySet<EventId>
+  setAside: number
+  syncFault: string | null
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
+  erased: ErasedSession | null
+  /** The nearest source of this branch that was erased. */
+  erasedSource: ErasedSession | null
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, events, pending, rejected, loop, connection, streaming} = parts
+  const {record, local, loop, connection, streaming, divergence, syncFault} = parts
   const {current} = record
   return {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
-    entries: transcriptOf(events),
-    earlier: events.length >= screenEvents,
+    entries: entriesOf(parts),
+    earlier: parts.events.length >= screenEvents,
     streaming,
     status: statusOf(current),
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
-    settled: isSettled(loop, connection),
+    settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, {pending, rejected}, record.confirmed.head),
-    pending: pending.length,
-    rejected: rejected.length,
+    passport: passportOf(current, local, record.confirmed.head),
+    pending: local.pending.length,
+    rejected: local.rejected.length - parts.setAside,
+    divergence,
+    syncFault,
     head: record.confirmed.head,
     storageFault: loop.fault ? loop.fault.message : null,
+    erased: parts.erased && erasedOf(parts.erased),
   }
 }
 
-/** While the server can be reached, or may be in a moment, it will answer: waiting for it is not yet an end. */
-function isSettled(loop: LoopState, connection: Connection): boolean {
-  if (loop.working) return false
-  const reachable = connection.state === 'live' || connection.state === 'connecting'
-  return !(loop.waiting?.for === 'operation' && reachable)
+/** A tombstone stands where the words stood: in place of the session, or at the start of a branch of it. [RET-2] */
+function entriesOf({events, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
+  const entries = transcriptOf(events.filter(event => !isOutOfTheWay(event, settled)))
+  if (erased) return [tombstone(erased, erasedSentence(erased))]
+  if (!erasedSource || events.length >= screenEvents) return entries
+  return [tombstone(erasedSource, 'What this branch inherited was erased.'), ...entries]
+}
+
+function tombstone({erasure, at}: ErasedSession, text: string): NoticeEntry {
+  return {type: 'notice', about: 'erased', id: erasure, at, text, durability: {status: 'device'}}
+}
+
+function erasedOf({at, why, unsent}: ErasedSession): Erased {
+  return {at, why, unsent}
+}
+
+/** What the list shows of a session that was erased, until its user removes the data of this device. */
+export function erasedItem(erased: ErasedSession): SessionListItem {
+  return {
+    id: erased.session,
+    agent: '',
+    title: null,
+    excerpt: erasedSentence(erased),
+    updatedAt: erased.at,
+    pending: 0,
+    status: 'idle',
+    erased: erasedOf(erased),
+  }
+}
+
+function isOutOfTheWay({durability}: DurableEvent, settled: ReadonlySet<EventId>): boolean {
+  return durability.status === 'rejected' && durability.divergence !== undefined && settled.has(durability.divergence)
 }
 
 export function listItem(record: SessionRecord, pending: number): SessionListItem {
   const {id, current, excerpt, updatedAt} = record
-  return {id, agent: current.agent ?? '', title: current.title, excerpt, updatedAt, pending, status: statusOf(current)}
+  return {
+    id,
+    agent: current.agent ?? '',
+    title: current.title,
+    excerpt,
+    updatedAt,
+    pending,
+    status: statusOf(current),
+    erased: null,
+  }
 }
 
 function statusOf(state: SessionState): SessionView['status'] {

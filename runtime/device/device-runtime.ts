@@ -1,33 +1,48 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
+import {documentReader} from '../documents/document-reader.ts'
 import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
+import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import type {DataOf, Draft} from '../protocol/event.ts'
+import type {Actor, DataOf, Draft} from '../protocol/event.ts'
 import {
   type DeviceId,
+  deviceIdSchema,
   type EventId,
   eventIdSchema,
   type RunId,
   runIdSchema,
   type SessionId,
+  type StepId,
   sessionIdSchema,
+  stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
+import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
-import {listItem} from './build-view.ts'
+import {erasedItem, listItem} from './build-view.ts'
+import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
+import {earlierPassport} from './earlier-passport.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
+import {purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
+import {effectsAfter} from './standing.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -39,6 +54,8 @@ export type DeviceParts = {
   subject(): string | null
   publisher: Publisher
   setToken(token: string): void
+  /** What views may recall; none unless given. */
+  memory?: ViewMemory
   retryDelayMs?: number
 }
 
@@ -69,6 +86,7 @@ class DeviceRuntime {
   readonly #facts: FactReader
   #closed = false
   #listing: Promise<void> | null = null
+  #purging: Promise<void> = Promise.resolve()
 
   constructor(
     private readonly parts: DeviceParts,
@@ -82,7 +100,10 @@ class DeviceRuntime {
         link,
         store,
         environment,
+        device,
         openLog: async session => (await this.#open(session)).log,
+        purge: orders => this.#purgeInTurn(orders),
+        onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
@@ -99,6 +120,7 @@ class DeviceRuntime {
   async close(): Promise<void> {
     this.#closed = true
     await this.#sync?.close()
+    await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
     await this.#listing
   }
@@ -109,7 +131,7 @@ class DeviceRuntime {
       openSession: async (id, how) => {
         const session = await open(id)
         if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
-        else if (!session.log.state.session) {
+        else if (!session.log.state.session && !session.log.erased) {
           throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
         }
       },
@@ -127,7 +149,19 @@ class DeviceRuntime {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
       },
-      takeOver: async id => this.#takeOver((await open(id)).log),
+      takeOver: async id => takeOver(this.#custody((await open(id)).log)),
+      continueOffline: async (id, event) => this.#continueOffline(await open(id), event),
+      handOver: async (id, to) => {
+        await handOver(this.#custody((await open(id)).log), parse(deviceIdSchema, to, 'handOver.device'))
+      },
+      devices: async id => devicesOf((await open(id)).log.state, this.device),
+      settleDivergence: async (id, settlement) => this.#settleDivergence(await open(id), settlement),
+      restoreDivergence: async (id, divergence) => {
+        const session = await open(id)
+        await restoreDivergence(this.parts.store, session.log.id, divergence)
+        session.look()
+      },
+      effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -135,7 +169,8 @@ class DeviceRuntime {
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
-      sessionPassport: async id => (await (await open(id)).view()).passport,
+      viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
+      sessionPassport: async id => (await open(id)).passport(),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -146,13 +181,17 @@ class DeviceRuntime {
         this.parts.setToken(token)
         this.#sync?.hurry()
       },
+      hurry: async () => this.#sync?.hurry(),
     }
   }
 
   async #write(session: OpenSession, draft: Draft): Promise<void> {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
-    const subject = parse(subjectIdSchema, this.#author(), 'subject')
-    await session.log.append({type: 'person', subject}, [draft])
+    await session.log.append(this.#person(), [draft])
+  }
+
+  #person(): Actor {
+    return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
   }
 
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
@@ -171,12 +210,13 @@ class DeviceRuntime {
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
-    const {text, policy, branch} = message
+    const {text, policy, correlation, branch} = message
     if (text.trim() === '') {
       throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
     }
     const {log} = session
-    const draft: Draft = {id: event, kind: 'message.posted', data: {text, ...(policy && {policy})}}
+    const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
+    const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
     // Said again after its answer was lost, a message must not branch although the run has become active by it.
     if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {
@@ -189,35 +229,88 @@ class DeviceRuntime {
     return branch.session
   }
 
-  async #takeOver(log: SessionLog): Promise<void> {
-    const {link} = this.parts
-    if (!link) throw new HoldfastError('refused', 'takeOver: a runtime without a server has nobody to ask for custody')
-    await pullSession(link, log)
+  #custody(log: SessionLog) {
+    const {link, store} = this.parts
+    return {link, store, device: this.device, log}
+  }
+
+  async #continueOffline({log}: OpenSession, event: EventId): Promise<void> {
     if (log.state.custody.holder === this.device) return
-    await link.claim(log.id, {device: this.device, sawEpoch: log.record.confirmed.custody.epoch})
-    await pullSession(link, log)
+    if (this.#connection.state === 'live') {
+      throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
+    }
+    await continueOffline(log, {author: this.#person(), event: parse(eventIdSchema, event, 'event')})
+  }
+
+  async #settleDivergence(session: OpenSession, settlement: DivergenceSettlement): Promise<SessionId> {
+    const {store, environment} = this.parts
+    const there = await settleDivergence(
+      {
+        store,
+        device: this.device,
+        environment,
+        log: session.log,
+        author: this.#person(),
+        open: async id => (await this.#open(id)).log,
+      },
+      parse(settlementSchema, settlement, 'resolveDivergence'),
+    )
+    session.look()
+    return there
+  }
+
+  async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
+    await this.#open(id).then(
+      session => session.setSyncFault(error?.message ?? null),
+      () => undefined,
+    )
   }
 
   async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {
     const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
+    await this.#fetchUpTo(parent, from.seq)
     const {agent, policy, title} = parent.state
     if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)
     if (!Number.isInteger(from.seq) || from.seq < 1 || from.seq > parent.head) {
       throw new HoldfastError(
         'bad_input',
-        `after: expected an event that the server has confirmed, 1 to ${parent.head}, got ${from.seq}`,
+        `after: expected an event that the server has confirmed and this device has, 1 to ${parent.head}, got ${from.seq}`,
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const data = {agent, policy, from: {session: from.session, seq: from.seq}, ...(title && {title})}
+    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
+    const data = {
+      agent,
+      policy,
+      from: {session: from.session, seq: from.seq},
+      ...(title && {title}),
+      ...(Object.keys(slots).length > 0 && {slots}),
+    }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 
+  async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
+    const {store, hosts, memory} = this.parts
+    const event = await store.prepared(run, step)
+    if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
+    return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
+  }
+
   async #runPassport(run: RunId) {
-    for (const {id, current} of await this.parts.store.sessions()) {
-      if (current.run?.id === run) return (await (await this.#open(id)).view()).passport
-    }
-    return null
+    const id = await this.parts.store.sessionOfRun(run)
+    if (!id) return null
+    const session = await this.#open(id)
+    if (session.log.state.run?.id === run) return await session.passport()
+    const standing = (await session.passport())?.branch?.standing
+    return await earlierPassport(this.parts.store, session.log.record, {run, ...(standing && {standing})})
+  }
+
+  /** A branch may be asked for at an event that another device has seen already. */
+  async #fetchUpTo(log: SessionLog, seq: number): Promise<void> {
+    const {link} = this.parts
+    if (!link || seq <= log.head) return
+    // Without the server the answer is what this device has.
+    await pullSession(link, log).catch(() => undefined)
   }
 
   #open(id: SessionId): Promise<OpenSession> {
@@ -230,7 +323,7 @@ class DeviceRuntime {
   }
 
   async #openFresh(id: SessionId): Promise<OpenSession> {
-    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
+    const {store, hosts, environment, link, publisher, memory, retryDelayMs} = this.parts
     const session = await OpenSession.open(
       {
         store,
@@ -240,9 +333,12 @@ class DeviceRuntime {
         gateway: gatewayOf(link),
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
+        documents: documentReader(store),
+        memory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
       id,
@@ -277,11 +373,40 @@ class DeviceRuntime {
 
   async #list() {
     const records = await this.parts.store.sessions()
-    return await Promise.all(
+    const listed = await Promise.all(
       records
         .filter(record => record.current.session)
         .map(async record => listItem(record, (await this.parts.store.pending(record.id, 1)).length)),
     )
+    return [...listed, ...(await this.parts.store.allErased()).map(erasedItem)]
+  }
+
+  #purgeInTurn(orders: readonly PurgeOrder[]): Promise<void> {
+    const turn = this.#purging.then(async () => {
+      for (const order of orders) await this.#purge(order)
+    })
+    this.#purging = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** First everybody who could still write is stopped; whoever watches then sees what stands in its place. */
+  async #purge(order: PurgeOrder): Promise<void> {
+    const {store} = this.parts
+    const {erasure, why, at} = order
+    const sessions = await sessionsToPurge(store, order)
+    const open = await Promise.all(sessions.map(id => this.#open(id)))
+    for (const {log} of open) {
+      if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
+    }
+    await purge(store, order, sessions, documentProjection)
+    for (const session of open) {
+      const {log} = session
+      await session.close()
+      this.#sessions.delete(log.id)
+      this.parts.publisher.publish(`session:${log.id}`, await (await this.#open(log.id)).watch())
+    }
+    this.#wakeAll()
+    this.#listChanged()
   }
 
   /** Many changes in a burst become one new list. */

@@ -1,17 +1,24 @@
 import type {LoopParts} from '../loop/perform-step.ts'
 import {RunLoop} from '../loop/run-loop.ts'
-import type {RunId, SessionId} from '../protocol/ids.ts'
+import type {Divergence} from '../protocol/divergence.ts'
+import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {LocalRecords, Passport} from '../protocol/passport.ts'
 import type {Connection, SessionView} from '../protocol/session-view.ts'
+import type {StandingEffects} from '../protocol/standing-effects.ts'
 import {limits} from '../protocol/version.ts'
-import type {Projection} from '../storage/device-store.ts'
+import type {DeviceStore, ErasedSession, Projection, SessionRecord} from '../storage/device-store.ts'
 import {SessionLog} from '../storage/session-log.ts'
 import {buildSessionView, screenEvents} from './build-view.ts'
+import {latestDivergence} from './divergences.ts'
 import type {Publisher} from './runtime-service.ts'
+import {effectsAfter} from './standing.ts'
 
 export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText'> & {
   projections: readonly Projection[]
   publisher: Publisher
   connection(): Connection
+  /** Events that may wait for the server; none waits where there is none. */
+  backlogLimit?: number
 }
 
 /** Milliseconds between two pictures of streamed text: faster than anybody reads, slower than tokens come. */
@@ -24,6 +31,9 @@ export class OpenSession {
   #publishing: Promise<void> | null = null
   #stale = false
   #closed = false
+  #syncFault: string | null = null
+  #divergence: {key: string; latest: Divergence | null} = {key: '[]', latest: null}
+  #standing: {key: string; effects: StandingEffects} | null = null
   readonly #documents = new Map<string, Uint8Array | null>()
   readonly loop: RunLoop
 
@@ -55,30 +65,79 @@ export class OpenSession {
   }
 
   async view(): Promise<SessionView> {
-    const {device, connection, store} = this.parts
+    const {device, connection} = this.parts
     const {log, loop} = this
     for (let tries = 1; ; tries++) {
       const {record} = log
       const events = await log.read(screenEvents)
-      const pending = (await store.pending(log.id, limits.pendingEvents)).map(({id}) => id)
-      const rejected = (await store.rejected(log.id)).map(({event, reason}) => ({
-        event: event.id,
-        kind: event.kind,
-        reason,
-      }))
+      const {local, setAside} = await this.#local()
+      const {divergence, settled} = await this.#divergences()
       // Read while the log moved on, the entries could lack what the state already counts as done.
       if (record !== log.record && tries < 5) continue
       return buildSessionView({
         device,
         record,
         events,
-        pending,
-        rejected,
+        local,
+        setAside,
+        divergence,
+        settled,
+        syncFault: this.#syncFault,
         loop: loop.state,
         connection: connection(),
         streaming: this.#streaming,
+        erased: log.erased,
+        erasedSource: await erasedSource(this.parts.store, record),
       })
     }
+  }
+
+  /** Why the server takes nothing of this session for good; null once it does. */
+  setSyncFault(why: string | null): void {
+    if (this.#syncFault === why) return
+    this.#syncFault = why
+    this.#changed()
+  }
+
+  async passport(): Promise<Passport | null> {
+    return (await this.view()).passport
+  }
+
+  async #local(): Promise<{local: LocalRecords; setAside: number}> {
+    const {store} = this.parts
+    const {id} = this.log
+    const pending = (await store.pending(id, limits.pendingEvents)).map(event => event.id)
+    const refused = await store.rejected(id)
+    const rejected = refused.map(({event, reason}) => ({event: event.id, kind: event.kind, reason}))
+    const setAside = refused.filter(({divergence}) => divergence !== null).length
+    const from = this.log.state.forkedFrom
+    return {local: {pending, rejected, ...(from && {standing: await this.#standingAfter(from)})}, setAside}
+  }
+
+  /** Folded again only when a record that it rests on has moved. */
+  async #standingAfter(from: {session: SessionId; seq: number}): Promise<StandingEffects> {
+    const heads: string[] = []
+    const {store} = this.parts
+    for (let at: typeof from | null = from; at; ) {
+      const record = await store.session(at.session)
+      heads.push(`${at.session}:${at.seq}:${record?.confirmed.head ?? 0}`)
+      at = record?.current.forkedFrom ?? null
+    }
+    const key = heads.join()
+    if (this.#standing?.key !== key) {
+      this.#standing = {key, effects: await effectsAfter(store, from.session, from.seq)}
+    }
+    return this.#standing.effects
+  }
+
+  async #divergences(): Promise<{divergence: Divergence | null; settled: ReadonlySet<EventId>}> {
+    const records = await this.parts.store.divergences(this.log.id)
+    const key = JSON.stringify(records)
+    if (key !== this.#divergence.key) {
+      this.#divergence = {key, latest: await latestDivergence(this.parts.store, this.log.id)}
+    }
+    const settled = new Set(records.flatMap(({id, resolution}) => (resolution ? [id] : [])))
+    return {divergence: this.#divergence.latest, settled}
   }
 
   /** Something outside changed: look again for work, and show what it means. */
@@ -134,6 +193,16 @@ export class OpenSession {
     this.#documents.set(name, snapshot)
     this.parts.publisher.publish(`document:${this.log.id}:${name}`, snapshot)
   }
+}
+
+async function erasedSource(store: DeviceStore, record: SessionRecord): Promise<ErasedSession | null> {
+  let source = record.current.forkedFrom?.session
+  while (source) {
+    const erased = await store.erased(source)
+    if (erased) return erased
+    source = (await store.session(source))?.current.forkedFrom?.session
+  }
+  return null
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array | null | undefined): boolean {

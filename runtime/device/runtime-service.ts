@@ -1,12 +1,20 @@
-import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {CorrelationId, DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import type {StandingEffects} from '../protocol/standing-effects.ts'
+import type {DivergenceSettlement} from './divergences.ts'
 
 export type NewSession = {event: EventId; agent: string; title?: string; policy?: BusyPolicy}
 
 /** A message, with the ids that a branch for it would get: made by the page, so that saying it again changes nothing. */
-export type OutgoingMessage = {text: string; policy?: BusyPolicy; branch?: {session: SessionId; event: EventId}}
+export type OutgoingMessage = {
+  text: string
+  policy?: BusyPolicy
+  correlation?: CorrelationId
+  branch?: {session: SessionId; event: EventId}
+}
 
 /**
  * What the owner of the database offers to pages, in this tab or another. Arguments and results survive structured
@@ -21,6 +29,15 @@ export interface RuntimeService {
   retry(session: SessionId, event: EventId): Promise<void>
   /** Asks the server for custody, so that this device goes on with the run. [CUS-3] */
   takeOver(session: SessionId): Promise<void>
+  /** Goes on with the run although the server cannot be reached; counts only once the server has taken it. [CUS-4] */
+  continueOffline(session: SessionId, event: EventId): Promise<void>
+  /** Hands custody to another device of the same person that has written in this session. [CUS-3] */
+  handOver(session: SessionId, to: DeviceId): Promise<void>
+  devices(session: SessionId): Promise<SessionDevice[]>
+  settleDivergence(session: SessionId, settlement: DivergenceSettlement): Promise<SessionId>
+  restoreDivergence(session: SessionId, divergence: EventId): Promise<void>
+  /** What a branch after this event would not undo. [RUN-6] */
+  effectsAfter(session: SessionId, after: number): Promise<StandingEffects>
   fork(session: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void>
   updateDocument(session: SessionId, event: EventId, name: string, update: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
@@ -28,11 +45,18 @@ export interface RuntimeService {
   view(session: SessionId): Promise<SessionView>
   sessions(): Promise<SessionListItem[]>
   sessionPassport(session: SessionId): Promise<Passport | null>
+  /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
+  viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   runPassport(run: RunId): Promise<Passport | null>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
   setToken(token: string): Promise<void>
+  /** The network may be back: try now instead of at the end of a pause. */
+  hurry(): Promise<void>
 }
+
+/** A device that has written in a session. */
+export type SessionDevice = {device: DeviceId; here: boolean; holder: boolean}
 
 /** All writes are idempotent by event id, and reads change nothing: every method may be retried on the next owner. */
 export const retriedMethods: readonly (keyof RuntimeService)[] = [
@@ -41,16 +65,24 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'cancel',
   'retry',
   'takeOver',
+  'continueOffline',
+  'handOver',
+  'devices',
+  'settleDivergence',
+  'restoreDivergence',
+  'effectsAfter',
   'fork',
   'updateDocument',
   'document',
   'view',
   'sessions',
   'sessionPassport',
+  'viewOf',
   'runPassport',
   'connection',
   'setOnline',
   'setToken',
+  'hurry',
 ]
 
 /** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next, each carries the whole. */

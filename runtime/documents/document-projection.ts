@@ -1,6 +1,7 @@
 import type {Draft, EventOf} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {Projection, UnitOfWork} from '../storage/device-store.ts'
+import {fromBase64, toBase64} from './base64.ts'
 import {applyUpdate} from './shared-text.ts'
 
 /**
@@ -22,7 +23,7 @@ export const documentProjection: Projection = {
 type Edit = EventOf<'document.updated'>
 
 async function inherit(unit: UnitOfWork, fork: SessionId, from: {session: SessionId; seq: number}): Promise<void> {
-  for (const event of await unit.documentEdits(from.session, from.seq)) {
+  for (const event of await unit.asOf(from.session, from.seq, ['document.updated'])) {
     if (!('unreadable' in event) && event.kind === 'document.updated') await save(unit, fork, event)
   }
 }
@@ -58,15 +59,4 @@ function applied(snapshot: Uint8Array | null, update: Uint8Array): Uint8Array | 
 
 export function documentDraft(document: string, update: Uint8Array): Draft<'document.updated'> {
   return {kind: 'document.updated', data: {document, update: toBase64(update)}}
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = ''
-  // In slices: a spread of a large array overflows the stack.
-  for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192))
-  return btoa(binary)
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), character => character.charCodeAt(0))
 }

@@ -61,3 +61,34 @@ function withDoc<T>(snapshot: Uint8Array | null, work: (doc: Y.Doc) => T): T {
     doc.destroy()
   }
 }
+
+/** What picks the document's present edits out of all that it will ever have. */
+export function snapshotOf(stored: Uint8Array): Uint8Array {
+  return withDoc(stored, doc => Y.encodeSnapshot(Y.snapshot(doc)))
+}
+
+/** The text as the snapshot has it, from all edits in any order; null when some of them are missing or unusable. */
+export function readAt(updates: readonly Uint8Array[], encoded: Uint8Array): string | null {
+  // Without garbage collection: what was deleted later is still to be read.
+  const doc = new Y.Doc({gc: false})
+  try {
+    const snapshot = Y.decodeSnapshot(encoded)
+    applyAll(doc, updates)
+    const have = Y.decodeStateVector(Y.encodeStateVector(doc))
+    for (const [client, clock] of snapshot.sv) if ((have.get(client) ?? 0) < clock) return null
+    return Y.createDocFromSnapshot(doc, snapshot).getText('text').toString()
+  } catch {
+    return null
+  } finally {
+    doc.destroy()
+  }
+}
+
+/** An update that is none is skipped: one bad edit must not hide the others. */
+function applyAll(doc: Y.Doc, updates: readonly Uint8Array[]): void {
+  for (const update of updates) {
+    try {
+      Y.applyUpdate(doc, update)
+    } catch {}
+  }
+}

@@ -1,11 +1,22 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
-import {HoldfastError} from '../protocol/errors.ts'
+import {documentNameSchema} from '../protocol/document.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
-import type {Budgets} from '../protocol/run.ts'
+import {
+  type Budgets,
+  budgetsSchema,
+  type MemoryProfile,
+  type ModelProfile,
+  memoryProfileSchema,
+  type Pin,
+  policyProfileSchema,
+} from '../protocol/pin.ts'
+import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+import type {SlotEditor} from './slot-editor.ts'
 
 /**
  * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
@@ -35,14 +46,26 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly instructions: string
   readonly tools: Tools
   readonly budgets: Budgets
+  /** Everything of a policy profile but the session's own busy policy. */
+  readonly policy: Omit<Pin['policy'], 'busy'>
+  readonly memory: MemoryProfile
+  /** Shared documents whose text goes into every view, at most 8. */
+  readonly documents?: readonly string[]
+  /** Who summarises earlier turns when a view grows too large; the model unless told. [VIEW-3] */
+  readonly summaries?: 'model' | 'rules'
 }
 
 export const defaultBudgets: Budgets = {
   maxSteps: 20,
   maxToolCallsPerStep: 16,
+  maxToolCalls: 200,
+  maxTokens: 2_000_000,
+  maxCost: null,
+  wallMs: 3_600_000,
   viewTokens: 16_000,
   modelCallMs: 120_000,
   toolCallMs: 30_000,
+  onBound: 'partial',
 }
 
 /**
@@ -58,13 +81,30 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   instructions: string
   tools: Tools
   budgets?: Partial<Budgets>
+  /** Named `default` and without approval data unless told. */
+  policy?: Partial<Omit<Pin['policy'], 'busy'>>
+  /** None unless told: then no memory item reaches a view. */
+  memory?: MemoryProfile
+  documents?: readonly string[]
+  summaries?: 'model' | 'rules'
 }): Agent<Tools> {
   requireName('agent', agent.name)
   if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
   const names = agent.tools.map(tool => tool.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
-  return Object.freeze({...agent, budgets: {...defaultBudgets, ...agent.budgets}})
+  requireDocuments(agent.name, agent.documents ?? [])
+  const where = `agent ${agent.name}`
+  return Object.freeze({
+    ...agent,
+    budgets: configured(budgetsSchema, {...defaultBudgets, ...agent.budgets}, `${where}: budgets`),
+    policy: configured(
+      policyProfileSchema.omit({busy: true}),
+      {name: 'default', approval: {}, ...agent.policy},
+      `${where}: policy`,
+    ),
+    memory: configured(memoryProfileSchema, agent.memory ?? {name: 'none', maxItems: 0}, `${where}: memory`),
+  })
 }
 
 /** What a read or local tool is given besides its input. */
@@ -78,6 +118,8 @@ export interface ToolContext {
     /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
     read(key: string): Promise<FactReading | null>
   }
+  /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
+  slots: {read(): Slots}
 }
 
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
@@ -87,6 +129,7 @@ export interface LocalToolContext extends ToolContext {
     read(name: string): Promise<string>
     write(name: string, text: string): Promise<void>
   }
+  slots: SlotEditor
 }
 
 type InputOf<Tool> = Tool extends ToolContract<infer Input> ? Input : never
@@ -115,7 +158,7 @@ export type ModelSource =
   | LanguageModelV3
   | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModelV3 | Promise<LanguageModelV3>)
 
-/** What a run pins of its model. */
+/** By which a run finds its model again. */
 export function modelLabel(model: LanguageModelV3): string {
   return `${model.provider}/${model.modelId}`
 }
@@ -148,6 +191,8 @@ export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContr
   agent: Agent<Tools>
   model: ModelSource
   tools: ToolImplementations<Tools>
+  /** Prices and settings that a run pins with its model, by the model's label. */
+  modelProfiles?: Readonly<Record<string, Omit<ModelProfile, 'label'>>>
 }
 
 function requireName(what: string, name: string): void {
@@ -155,6 +200,20 @@ function requireName(what: string, name: string): void {
     misconfigured(
       `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
     )
+  }
+}
+
+function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
+  const checked = schema.safeParse(value)
+  return checked.success ? checked.data : misconfigured(badInput(what, checked.error).message)
+}
+
+function requireDocuments(agent: string, names: readonly string[]): void {
+  const bad = names.find(name => !documentNameSchema.safeParse(name).success)
+  if (bad !== undefined)
+    misconfigured(`agent ${agent}: expected document names like "draft", got ${JSON.stringify(bad)}`)
+  if (new Set(names).size !== names.length || names.length > 8) {
+    misconfigured(`agent ${agent}: expected at most 8 documents, each named once`)
   }
 }
 

@@ -3,6 +3,8 @@ import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
+import type {ModelSettings} from '../protocol/pin.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
@@ -15,8 +17,12 @@ export type ModelCall = {
   model: LanguageModelV3
   view: PreparedView
   tools: readonly ToolContract[]
+  /** As the run pinned them; the provider's own where it pinned none. */
+  settings?: ModelSettings | undefined
   signal: AbortSignal
   environment: Environment
+  /** Under which a gateway makes this call once; a provider asked directly reads past it, a summary has none. */
+  name?: ModelCallName
   /** Told the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
@@ -33,7 +39,13 @@ export async function callModel(call: ModelCall): Promise<Reply> {
     const {prompt, tools} = call.view
     const {stream} = await beforeAbort(
       call.signal,
-      call.model.doStream({prompt, tools: tools.length > 0 ? tools : undefined, abortSignal: call.signal}),
+      call.model.doStream({
+        ...call.settings,
+        prompt,
+        tools: tools.length > 0 ? tools : undefined,
+        abortSignal: call.signal,
+        ...(call.name && {providerOptions: {[modelCallOption]: {...call.name}}}),
+      }),
     )
     await readParts(stream, call.signal, part => gathered.take(part))
   } catch (error) {

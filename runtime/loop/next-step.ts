@@ -1,9 +1,10 @@
-import type {DeviceId, EventId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
 import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 import type {PinnedTool} from '../protocol/tool.ts'
+import {compactAtEvents, defaultCompactAt} from './view-budget.ts'
 
 export type CallResult = {call: CallState; outcome: (typeof toolOutcomes)[number]; output: Json}
 
@@ -14,7 +15,10 @@ export type AgentBuild = {name: string; version: string; tools: readonly PinnedT
 export type NextStep =
   | {do: 'idle'}
   | {do: 'start-run'}
+  | {do: 'resume-run'}
   | {do: 'prepare-view'; answers: EventId[]}
+  /** Earlier turns are summarised first; there is no open call, so that none is parted from its result. [VIEW-3] */
+  | {do: 'compact'; answers: EventId[]}
   | {do: 'call-model'}
   | {do: 'run-tools'; calls: CallState[]}
   | {do: 'propose-operations'; calls: CallState[]}
@@ -22,6 +26,13 @@ export type NextStep =
   | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
   | {do: 'stop'; bound: string}
   | {do: 'finish'}
+
+export type Here = {
+  device: DeviceId
+  agents: readonly AgentBuild[]
+  /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
+  began?: RunId | null
+}
 
 /**
  * The whole of the loop's judgement, pure: control state in, next step out.
@@ -31,7 +42,7 @@ export type NextStep =
  *                     │                      └─▶ propose-operations ─▶ wait
  *                     └──────────────── every call has its result ◀──────┘   [LOG-7]
  */
-export function nextStep(state: SessionState, here: {device: DeviceId; agents: readonly AgentBuild[]}): NextStep {
+export function nextStep(state: SessionState, here: Here): NextStep {
   if (state.session === null || !hasWork(state)) return {do: 'idle'}
   if (state.unreadable)
     return {
@@ -45,7 +56,14 @@ export function nextStep(state: SessionState, here: {device: DeviceId; agents: r
   if (lacking) return {do: 'wait', for: 'version', why: lacking}
   const run = state.run
   if (!run || !isActive(run)) return {do: 'start-run'}
-  return callsStep(state, run) ?? modelStep(state, run)
+  const next = callsStep(state, run) ?? modelStep(state, run)
+  return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
+}
+
+/** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */
+function resumes({id, worker}: RunState, {custody}: SessionState, {began}: Here): boolean {
+  if (worker.holder !== custody.holder || worker.epoch !== custody.epoch) return true
+  return began !== undefined && began !== id
 }
 
 /** What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
@@ -72,6 +90,8 @@ function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[])
     if (!own) return `The run is pinned to a tool "${tool.name}"; this build has none of that name.`
     if (told(own) !== told(tool))
       return `The run is pinned to ${told(tool)} of the tool "${tool.name}"; this build has ${told(own)}.`
+    if (own.hash !== tool.hash)
+      return `This build describes the tool "${tool.name}" otherwise than the run was pinned to, under the same version ${tool.version}.`
   }
   const added = here.find(({name}) => !pinned.some(tool => tool.name === name))
   if (added) return `The run started without the tool "${added.name}" that this build has.`
@@ -156,5 +176,11 @@ function modelStep(state: SessionState, run: RunState): NextStep {
   if (step && !step.replied && !news) return {do: 'call-model'}
   if (step?.final && !news) return {do: 'finish'}
   if (run.steps >= run.pin.budgets.maxSteps) return {do: 'stop', bound: `${run.pin.budgets.maxSteps} steps`}
-  return {do: 'prepare-view', answers: state.unanswered}
+  return {do: isTooLarge(state, run) ? 'compact' : 'prepare-view', answers: state.unanswered}
+}
+
+/** A second summary without a reply in between could only do the same again. */
+function isTooLarge({view}: SessionState, {pin: {budgets}}: RunState): boolean {
+  const {viewTokens, compactAt = defaultCompactAt} = budgets
+  return !view.fresh && (view.tokens > compactAt * viewTokens || view.events > compactAtEvents)
 }

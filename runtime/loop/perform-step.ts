@@ -1,22 +1,31 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
-import {ExponentialBackoff, handleWhen, retry} from 'cockatiel'
 import type {DocumentEditor} from '../documents/document-editor.ts'
+import type {DocumentReader} from '../documents/document-reader.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
-import {isActive, type Pin, type RunState} from '../protocol/run.ts'
-import type {CallState, SessionState} from '../protocol/session.ts'
+import type {CorrelationId, DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import {isActive, type RunState} from '../protocol/run.ts'
+import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
+import {modelRetry} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
-import {buildView, inOrderSeen, type PreparedView, selectEvents, windowKinds} from './prepare-view.ts'
-import {promptHash} from './prompt-hash.ts'
+import {pinOf} from './pin-of.ts'
+import {type PreparedView, prepareView} from './prepare-view.ts'
+import {rebuildView} from './rebuild-view.ts'
+import {recheckFacts} from './recheck-facts.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
+import {openSlotEditor} from './slot-editor.ts'
+import {summarise} from './summarise.ts'
+import {compactionOf, manifestOf} from './view-drafts.ts'
+import type {ViewMemory} from './view-memory.ts'
+import {readSources} from './view-sources.ts'
 
 export type LoopParts = {
   log: SessionLog
@@ -28,14 +37,14 @@ export type LoopParts = {
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
   readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
+  documents: DocumentReader
+  /** None: then no memory item goes into a view. */
+  memory?: ViewMemory | undefined
   /** The reply so far, or null when it is over; never stored. */
   onText(run: RunId, text: string | null): void
   /** First pause before a model call is tried again, milliseconds. */
   retryDelayMs?: number
 }
-
-/** Events read back to prepare a view: bounds its cost however long the transcript is. [VIEW-4] */
-const windowEvents = 400
 
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
@@ -48,8 +57,12 @@ export class StepPerformer {
     switch (step.do) {
       case 'start-run':
         return this.#startRun(state)
+      case 'resume-run':
+        return this.#resumeRun(state)
       case 'prepare-view':
         return this.#prepareView(state, step.answers)
+      case 'compact':
+        return this.#compact(state, step.answers)
       case 'call-model':
         return this.#callModel(state)
       case 'run-tools':
@@ -75,30 +88,41 @@ export class StepPerformer {
   async #startRun(state: SessionState): Promise<void> {
     const host = this.#host(state)
     const model = await this.#model(host, null)
-    const {agent} = host
-    const pin: Pin = {
-      agent: agent.name,
-      version: agent.version,
-      tools: agent.tools.map(({name, version, effect}) => ({name, version, effect})),
-      model: modelLabel(model),
-      budgets: agent.budgets,
-    }
-    const run = this.parts.environment.id('run')
+    const {environment} = this.parts
+    const route = {rule: 'newest-build', table: 'default/1'}
+    const correlation = (await this.#broughtCorrelation(state)) ?? environment.id('correlation')
+    const pin = await pinOf({host, model: modelLabel(model), busy: state.policy, route, correlation})
+    const run = environment.id('run')
     await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
+  }
+
+  /** What the newest message that starts this run belongs to elsewhere. */
+  async #broughtCorrelation({unanswered}: SessionState): Promise<CorrelationId | undefined> {
+    const messages = await this.parts.store.byIds(unanswered)
+    return messages.findLast(isMessage)?.data.correlation
+  }
+
+  /**
+   * Names the record that is gone on from. A call that is not proposed yet was made on facts as another read them: if
+   * they have changed since, the model is told so instead of its call being proposed. [RUN-8]
+   */
+  async #resumeRun(state: SessionState): Promise<void> {
+    const run = this.#run(state)
+    const {calls, changed} = await recheckFacts(state, key => this.parts.readFact(key))
+    const output = {reason: `Changed since this was decided: ${changed.join(', ')}. Look again before you propose it.`}
+    await this.#append([
+      runDraft(state, 'run.resumed', {from: {seq: this.parts.log.head, ...run.worker}, changed}),
+      ...calls.map(({id}) => runDraft(state, 'tool.returned', {call: id, outcome: 'superseded', output})),
+    ])
   }
 
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
     const run = this.#run(state)
     const {agent} = this.#host(state)
-    const seen = inOrderSeen(await this.#recent(), {answers, hidden: state.queued})
-    const view = buildView(agent, selectEvents(seen, run.pin.budgets.viewTokens))
+    const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
+    const view = prepareView(agent, sources.seen, sources.beside)
     const event = this.parts.environment.id('event')
-    const manifest = {
-      events: view.events,
-      answers,
-      estimatedTokens: view.estimatedTokens,
-      promptHash: await promptHash(view),
-    }
+    const manifest = await manifestOf(agent, sources, view, answers)
     await this.#append([
       {
         ...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}),
@@ -109,20 +133,30 @@ export class StepPerformer {
     this.#prepared = {event, view}
   }
 
-  /** What a view may be made of: the newest events that a model can see, and in any case the last message. [VIEW-4] */
-  async #recent(): Promise<LoggedEvent[]> {
-    const {store, log} = this.parts
-    const recent = await store.read(log.id, windowEvents, windowKinds)
-    const spoken = recent.some(({event}) => event.kind === 'message.posted')
-    const before = spoken ? [] : await store.read(log.id, 1, ['message.posted'])
-    return [...before, ...recent].filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
+  /** Nothing is stored before the summary is there: after a crash in between it is simply made again. [VIEW-3] */
+  async #compact(state: SessionState, answers: EventId[]): Promise<void> {
+    const run = this.#run(state)
+    const host = this.#host(state)
+    const {viewTokens, modelCallMs} = run.pin.budgets
+    const {seen, beside} = await readSources(this.parts, state, {agent: host.agent, viewTokens, answers})
+    const range = rangeToCompact(seen, beside.summary, {answers, viewTokens})
+    if (!range) return this.#prepareView(state, answers)
+    const told = await summarise({
+      range,
+      viewTokens,
+      model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model.label),
+      signal: this.#signalFor(run.id),
+      deadlineMs: modelCallMs,
+      environment: this.parts.environment,
+    })
+    await this.#append([runDraft(state, 'view.compacted', compactionOf(host.agent, range, told, beside))])
   }
 
   async #callModel(state: SessionState): Promise<void> {
     const run = this.#run(state)
     const host = this.#host(state)
     const view = await this.#viewOf(run, host)
-    const model = await this.#model(host, run.pin.model)
+    const model = await this.#model(host, run.pin.model.label)
     const reply = await this.#untilReplied(run, host, model, view)
     await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
   }
@@ -136,10 +170,10 @@ export class StepPerformer {
     if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
       throw new HoldfastError('internal', `step ${run.step?.id}: its manifest is not in the log`)
     }
-    const {events, promptHash: expected} = event.data.manifest
-    const view = buildView(host.agent, await this.parts.store.byIds(events))
-    if ((await promptHash(view)) !== expected) {
-      throw new HoldfastError('internal', `step ${run.step?.id}: the rebuilt prompt differs from the one recorded`, {
+    const {exact, lacking, view} = await rebuildView({...this.parts, hosts: [host]}, event)
+    if (!exact) {
+      const why = lacking.map(({part, why}) => `${part}: ${why}`).join(' ')
+      throw new HoldfastError('internal', `step ${run.step?.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
         details: {retryable: false},
       })
     }
@@ -149,20 +183,21 @@ export class StepPerformer {
   async #untilReplied(run: RunState, host: AgentHost, model: LanguageModelV3, view: PreparedView): Promise<Reply> {
     const {log, environment, onText} = this.parts
     const over = this.#signalFor(run.id)
-    const policy = retry(
-      handleWhen(error => HoldfastError.is(error, 'model_failed') && error.details.retryable !== false),
-      {maxAttempts: 2, backoff: new ExponentialBackoff({initialDelay: this.parts.retryDelayMs ?? 500, maxDelay: 8000})},
-    )
+    const step = run.step?.id
+    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    const policy = modelRetry(this.parts.retryDelayMs ?? 500, () => environment.random())
     try {
-      return await policy.execute(async () => {
+      return await policy.execute(async ({attempt: tries}) => {
         const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
         const signal = AbortSignal.any([over, timeout])
         return await callModel({
           model,
           view,
           tools: host.agent.tools,
+          settings: run.pin.model.settings,
           signal,
           environment,
+          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: tries + 1},
           onText: text => onText(run.id, text),
         }).catch(error => {
           if (!timeout.aborted || over.aborted) throw error
@@ -199,13 +234,16 @@ export class StepPerformer {
         const documents = this.parts.openDocuments(unit, this.parts.log.id)
         const run = this.#toolRun(call)
         const sql = watchedSql(unit)
-        const context = {...run.context, sql: sql.query, document: documents}
+        const slots = openSlotEditor(this.parts.log.state.slots)
+        const context = {...run.context, sql: sql.query, document: documents, slots}
         const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
         if (result.outcome !== 'ok' || sql.fault() !== null) {
           failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
-        return [...documents.drafts, runDraft(state, 'tool.returned', result)]
+        const patch = slots.changes()
+        const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+        return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
       // What the tool wrote and the log cannot take is the tool's failure too.
@@ -229,7 +267,7 @@ export class StepPerformer {
       implementation,
       deadlineMs,
       signal: this.#signalFor(run.id),
-      context: {session: id, run: run.id},
+      context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
   }
 
@@ -277,12 +315,12 @@ export class StepPerformer {
    * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
    */
   abortOvertaken(): void {
-    const {run, interruptedBy} = this.parts.log.state
+    const {run, interruptedBy, custody} = this.parts.log.state
     if (!this.#abort) return
-    const ended = run?.id !== this.#abort.run || !isActive(run)
+    const ended = run?.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
     if (!ended && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
     this.#abort.controller.abort(
-      new HoldfastError('cancelled', ended ? 'the run was ended' : 'a message interrupted this'),
+      new HoldfastError('cancelled', ended ? 'the run was ended or taken over' : 'a message interrupted this'),
     )
     this.#abort = null
   }
@@ -302,6 +340,10 @@ export class StepPerformer {
       }),
     ])
   }
+}
+
+function isMessage(event: LoggedEvent): event is Message {
+  return event.kind === 'message.posted' && !('unreadable' in event)
 }
 
 function toolError(call: CallState, error: string): ToolReturn {

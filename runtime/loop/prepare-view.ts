@@ -6,10 +6,15 @@ import type {
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider'
 import * as z from 'zod'
+import {estimateTokens} from '../protocol/estimate-tokens.ts'
 import type {EventOf, LoggedEvent} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
+import {type Transform, viewBuilder} from '../protocol/manifest.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
+import {redactEvent} from './redact-event.ts'
+import {afterSummary, isForModel, type Readable, selectEvents, tokensOf} from './select-events.ts'
+import {type Beside, nothingBeside, type Sections, sectionsOf} from './view-sections.ts'
 
 /** What one model call is given: never the raw transcript, always built by these pure functions. [VIEW-1] */
 export type PreparedView = {
@@ -18,104 +23,73 @@ export type PreparedView = {
   /** The events that went in, oldest first: enough to build the same view again. [VIEW-2] */
   events: EventId[]
   estimatedTokens: number
+  transforms: Transform[]
 }
 
-export const viewKinds = ['message.posted', 'model.replied', 'tool.returned'] as const
-type Readable = EventOf<(typeof viewKinds)[number]>
-/** What must be read to select from: which step saw which message decides where it stands. */
-export const windowKinds = [...viewKinds, 'step.prepared'] as const
+export type ViewAgent = {instructions: string; tools: readonly ToolContract[]}
 
 /**
- * Puts each message where the model first saw it, before the reply of that step, and those that this step answers last:
- * in the order of the log, one that arrived during a reply would look as if that reply had known it. [RUN-3, VIEW-1]
+ * Takes what fits: the mandatory parts, then the newest turns. Pure, and so are all functions below. [VIEW-1, VIEW-4]
+ * `whole` is what the view would have held without a budget.
  */
-export function inOrderSeen(
-  events: readonly LoggedEvent[],
-  now: {answers: readonly EventId[]; hidden: readonly EventId[]},
-): LoggedEvent[] {
-  const steps = events.filter(isStep)
-  const placed = new Set([...steps.flatMap(step => step.data.manifest.answers), ...now.answers, ...now.hidden])
-  const byId = new Map(events.map(event => [event.id, event]))
-  const messages = (ids: readonly EventId[]) => ids.flatMap(id => byId.get(id) ?? [])
-  const arranged = events.flatMap(event => {
-    if (isStep(event)) return messages(event.data.manifest.answers)
-    return event.kind === 'message.posted' && placed.has(event.id) ? [] : [event]
-  })
-  return [...arranged, ...messages(now.answers)]
-}
-
-function isStep(event: LoggedEvent): event is EventOf<'step.prepared'> {
-  return event.kind === 'step.prepared' && !('unreadable' in event)
-}
-
-/**
- * Takes the newest events that fit the budget, cut where no call is parted from its result: before a message if one
- * fits, else within the turn, whose message is then kept in front. The newest exchange stays, however long. [VIEW-3, VIEW-4]
- */
-export function selectEvents(events: readonly LoggedEvent[], budgetTokens: number): Readable[] {
-  const readable = events.filter(isForModel)
-  const cuts = cutsOf(readable)
-  const affordable = cuts.slice(firstAffordable(readable, cuts, budgetTokens))
-  const start = affordable.find(cut => readable[cut]?.kind === 'message.posted') ?? affordable[0] ?? 0
-  const chosen = readable.slice(start)
-  const opening = chosen[0]?.kind === 'message.posted' ? undefined : readable.slice(0, start).findLast(isMessage)
-  return opening ? [opening, ...chosen] : chosen
-}
-
-function isMessage(event: Readable): event is EventOf<'message.posted'> {
-  return event.kind === 'message.posted'
-}
-
-/** Places where no earlier call still waits for its result. */
-function cutsOf(events: readonly Readable[]): number[] {
-  const returned = new Map(events.flatMap((event, i) => (event.kind === 'tool.returned' ? [[event.data.call, i]] : [])))
-  const cuts: number[] = []
-  let openUntil = -1
-  events.forEach((event, i) => {
-    if (i > openUntil && event.kind !== 'tool.returned') cuts.push(i)
-    if (event.kind !== 'model.replied') return
-    for (const part of event.data.content) {
-      if (part.type === 'call') openUntil = Math.max(openUntil, returned.get(part.call) ?? -1)
+export function prepareView(agent: ViewAgent, seen: readonly LoggedEvent[], beside: Beside) {
+  const readable = seen.filter(isForModel)
+  const covered = afterSummary(readable, beside.summary?.data.to ?? null)
+  const bare = buildView(agent, [], beside).estimatedTokens
+  const least = selectEvents(readable, 0, covered).length
+  let room = beside.viewTokens - bare
+  for (;;) {
+    const chosen = selectEvents(readable, room, covered)
+    const view = buildView(agent, chosen, beside)
+    const over = view.estimatedTokens - beside.viewTokens
+    if (over > 0 && chosen.length > least) {
+      // The estimate of an event is that of its data; what the prompt adds around it is found out here.
+      room -= over
+      continue
     }
-  })
-  return cuts
-}
-
-/** Index of the first cut from which everything fits; the last cut when nothing does. */
-function firstAffordable(events: readonly Readable[], cuts: readonly number[], budgetTokens: number): number {
-  let tokens = 0
-  let end = events.length
-  for (let i = cuts.length - 1; i >= 0; i--) {
-    tokens += events.slice(cuts[i], end).reduce((sum, event) => sum + estimateTokens(event.data), 0)
-    end = cuts[i] ?? 0
-    if (tokens > budgetTokens) return Math.min(i + 1, cuts.length - 1)
+    const left = readable.length - covered > chosen.length
+    const whole = {tokens: bare + tokensOf(readable.slice(covered)), events: seen.length - covered}
+    const transforms: Transform[] = [
+      ...view.transforms,
+      ...(left ? [{part: 'turns', how: 'left_out'} as const] : []),
+      ...(over > 0 ? [{part: 'view', how: 'over_budget'} as const] : []),
+    ]
+    return {...view, transforms: transforms.slice(0, 1000), whole}
   }
-  return 0
 }
 
-/** Builds the exact prompt from exactly these events; same events, same bytes. */
+/**
+ * Builds the exact prompt from exactly these parts; same parts, same bytes. `builder` is the construction that the
+ * manifest names: the first showed events as they were.
+ */
 export function buildView(
-  agent: {instructions: string; tools: readonly ToolContract[]},
+  agent: ViewAgent,
   events: readonly LoggedEvent[],
+  beside: Beside = {...nothingBeside, viewTokens: Number.MAX_SAFE_INTEGER},
+  builder: number = viewBuilder,
 ): PreparedView {
   const readable = events.filter(isForModel)
-  const prompt: LanguageModelV3Prompt = [{role: 'system', content: agent.instructions}, ...messagesOf(readable)]
+  const clean = builder < 2 ? readable : readable.map(redactEvent)
+  const redacted = clean.filter((event, i) => event !== readable[i])
+  const sections: Sections = builder < 2 ? {texts: [], transforms: []} : sectionsOf(beside)
+  const prompt: LanguageModelV3Prompt = [
+    {role: 'system', content: agent.instructions},
+    ...contextMessage(sections),
+    ...messagesOf(clean),
+  ]
   const tools = agent.tools.map(functionTool)
   return {
     prompt,
     tools,
     events: readable.map(event => event.id),
     estimatedTokens: estimateTokens(prompt) + estimateTokens(tools),
+    transforms: [...sections.transforms, ...redacted.map(({id}) => ({part: id, how: 'redacted'}) as const)],
   }
 }
 
-/** Characters ÷ 4: rough, the same everywhere, and cheap. */
-export function estimateTokens(value: unknown): number {
-  return Math.ceil(JSON.stringify(value).length / 4)
-}
-
-function isForModel(event: LoggedEvent): event is Readable {
-  return !('unreadable' in event) && (viewKinds as readonly string[]).includes(event.kind)
+/** In a person's place, not the system's: what users, tools and documents said must not speak with its authority. */
+function contextMessage({texts}: Sections): LanguageModelV3Message[] {
+  return texts.length > 0 ? [{role: 'user', content: texts.map(text => ({type: 'text', text}))}] : []
 }
 
 /**

@@ -1,6 +1,8 @@
 import {HoldfastError} from '../protocol/errors.ts'
+import type {RunId} from '../protocol/ids.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
+import {describeAgent} from './describe-agent.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 
@@ -19,6 +21,8 @@ export class RunLoop {
   #driving: Promise<void> | null = null
   /** Steps in a row that failed for want of the server. */
   #restedForServer = 0
+  /** The run that this process began or resumed. */
+  #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
   readonly #performer: StepPerformer
   readonly #listeners = new Set<() => void>()
@@ -65,15 +69,17 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
-      const step = nextStep(this.parts.log.state, this.#here)
+      const here = await this.#here()
+      const step = nextStep(this.parts.log.state, here)
       if (step.do === 'idle') this.#rest(null)
       else if (step.do === 'wait') this.#rest({for: step.for, why: step.why})
       else await this.#attempt(step)
     }
   }
 
-  get #here() {
-    return {device: this.parts.device, agents: this.parts.hosts.map(({agent}) => agent)}
+  async #here() {
+    const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
+    return {device: this.parts.device, agents, began: this.#began}
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
@@ -82,12 +88,14 @@ export class RunLoop {
     const before = log.state
     try {
       await this.#performer.perform(step, before)
+      if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
-      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) this.#restForServer(error)
+      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full'))
+        this.#restForServer(error)
       else await this.#fail(error, before)
     }
   }

@@ -19,7 +19,7 @@ export type ToolRun = {
   deadlineMs: number
   signal: AbortSignal
   readFact: ReadFact
-  context: Pick<ToolContext, 'session' | 'run'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
+  context: Pick<ToolContext, 'session' | 'run' | 'slots'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
 }
 
 /** Why the run as a whole stopped a call, as opposed to the call failing by itself. */

@@ -1,7 +1,8 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {connectWorker} from '../platform/worker-client.ts'
-import type {RunId} from '../protocol/ids.ts'
+import type {RunId, StepId} from '../protocol/ids.ts'
+import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
@@ -27,6 +28,16 @@ export interface Runtime {
   /** `false` cuts the connection for real: every request and stream ends and none starts. */
   setOnline(online: boolean): Promise<void>
   passport(run: RunId): Promise<Passport | null>
+  /**
+   * What the model saw at one step, rebuilt from the record and checked against its hash; null for a step that is not on
+   * this device. [VIEW-2]
+   *
+   * @throws HoldfastError `bad_input` for what is no run or step id
+   * @example
+   * const seen = await runtime.viewOf(entry.step.run, entry.step.id)
+   * if (!seen?.exact) console.warn(seen?.lacking)
+   */
+  viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   close(): Promise<void>
 }
 
@@ -63,6 +74,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     environment: systemEnvironment,
   }
   const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
+  const online = () => void parts.service.hurry().catch(() => undefined)
+  addEventListener('online', online)
   return {
     ...createSessions(parts),
     subscribeRole(listener) {
@@ -72,6 +85,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     killWorker: () => client.kill(),
     async close() {
       stopTokens()
+      removeEventListener('online', online)
       client.close()
     },
   }

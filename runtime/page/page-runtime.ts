@@ -1,8 +1,18 @@
+import type {RuntimeService, SessionDevice} from '../device/runtime-service.ts'
+import type {Divergence, DivergenceChoice} from '../protocol/divergence.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
-import {type RunId, type SessionId, sessionIdSchema} from '../protocol/ids.ts'
+import {
+  type CorrelationId,
+  deviceIdSchema,
+  type RunId,
+  type SessionId,
+  type StepId,
+  sessionIdSchema,
+} from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import type {StandingEffects} from '../protocol/standing-effects.ts'
 import {latest} from './latest.ts'
 import type {PageParts} from './page-parts.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
@@ -13,11 +23,11 @@ export interface Session {
   /**
    * Resolves when the message is durable on this device; it is not answered then. `policy` says what it does to a run
    * that is active, else the session's own policy does. Resolves with the session that took it: this one, or the branch
-   * that the policy `fork` made for it. [RUN-3]
+   * that the policy `fork` made for it. A run that it starts is pinned to `correlation`, else to one of its own. [RUN-3]
    *
    * @throws HoldfastError `refused` when the policy is `reject` and a run is active
    */
-  send(text: string, options?: {policy?: BusyPolicy}): Promise<Session>
+  send(text: string, options?: {policy?: BusyPolicy; correlation?: CorrelationId}): Promise<Session>
   /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
   settled(): Promise<SessionView>
   /** Told the view now and on every change; returns how to stop. */
@@ -25,14 +35,41 @@ export interface Session {
   /** What run is this, exactly? Null before the first. [ID-5] */
   passport(): Promise<Passport | null>
   /** A new session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
-  fork(options: {after: number}): Promise<Session>
+  fork(options: {after: number}): Promise<Branch>
+  /** The external effects after an event, which a branch there would not undo. [RUN-6] */
+  effectsAfter(after: number): Promise<StandingEffects>
   cancel(reason?: string): Promise<void>
   /** Makes this device the one that advances the run; the holder until now is told and stops. Needs the server. [CUS-3] */
   takeOver(): Promise<void>
+  /**
+   * Goes on here although the server cannot be reached. It counts once the server has taken it; if another device has
+   * worked meanwhile, what is done here becomes a divergence. [CUS-4]
+   *
+   * @throws HoldfastError `refused` while the server can be reached
+   */
+  continueOffline(): Promise<void>
+  /** Hands the run to another device, one of `devices()`. Needs the server. [CUS-3] */
+  handOver(device: string): Promise<void>
+  /** The devices that have written in this session. */
+  devices(): Promise<SessionDevice[]>
+  /** Work of this device that custody had moved on from, the latest; also in every view. [CUS-4] */
+  divergence(): Promise<Divergence | null>
+  /**
+   * `keep` makes a branch of it, `merge` tells the conversation about it in one message, `discard` puts it out of the way.
+   * Resolves with the session to look at: the branch, or this one.
+   *
+   * @throws HoldfastError `not_found` when there is none, `refused` when something else was chosen before
+   */
+  resolveDivergence(choice: DivergenceChoice): Promise<Session>
+  /** Takes a discard back. */
+  restoreDivergence(): Promise<void>
   /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
   retry(): Promise<void>
   document(name: string): SharedDocument
 }
+
+/** A session that branched off another, with the effects that it does not undo. */
+export type Branch = Session & {readonly standing: StandingEffects}
 
 export type SessionTarget = {agent: string; title?: string; policy?: BusyPolicy} | {session: string}
 
@@ -54,6 +91,7 @@ export function createSessions(parts: PageParts) {
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
     passport: (run: RunId) => service.runPassport(run),
+    viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
     setOnline: (online: boolean) => service.setOnline(online),
   }
 }
@@ -65,9 +103,14 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
   const session: Session = {
     id,
     subscribe,
-    async send(text, {policy} = {}) {
+    async send(text, {policy, correlation} = {}) {
       const branch = {session: environment.id('session'), event: environment.id('event')}
-      const taken = await service.send(id, environment.id('event'), {text, ...(policy && {policy}), branch})
+      const taken = await service.send(id, environment.id('event'), {
+        text,
+        ...(policy && {policy}),
+        ...(correlation && {correlation}),
+        branch,
+      })
       return taken === id ? session : sessionOf(parts, taken)
     },
     takeOver: () => service.takeOver(id),
@@ -79,10 +122,29 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     async fork({after}) {
       const branch = environment.id('session')
       await service.fork(branch, environment.id('event'), {session: id, seq: after})
-      return sessionOf(parts, branch)
+      const standing = await service.effectsAfter(id, after)
+      return {...sessionOf(parts, branch), standing}
     },
+    effectsAfter: after => service.effectsAfter(id, after),
+    continueOffline: () => service.continueOffline(id, environment.id('event')),
+    handOver: device => service.handOver(id, parse(deviceIdSchema, device, 'handOver.device')),
+    devices: () => service.devices(id),
+    divergence: async () => (await service.view(id)).divergence,
+    async resolveDivergence(choice) {
+      const {id: divergence} = await latestDivergence(service, id)
+      const ids = {event: environment.id('event'), fork: environment.id('session')}
+      const there = await service.settleDivergence(id, {divergence, choice, ...ids})
+      return there === id ? session : sessionOf(parts, there)
+    },
+    restoreDivergence: async () => service.restoreDivergence(id, (await latestDivergence(service, id)).id),
   }
   return session
+}
+
+async function latestDivergence(service: RuntimeService, id: SessionId): Promise<Divergence> {
+  const {divergence} = await service.view(id)
+  if (divergence) return divergence
+  throw new HoldfastError('not_found', `session ${id}: no work of this device was set aside`)
 }
 
 function firstSettled(subscribe: (listener: (view: SessionView) => void) => () => void): Promise<SessionView> {

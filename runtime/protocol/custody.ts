@@ -15,6 +15,18 @@ export const custodyKinds = {
   }),
 }
 
+export const custodyPersonKinds = {
+  /**
+   * A device that is not the holder goes on without the server, under the next epoch. Provisional: it counts once the
+   * server has taken it, which it does only if nobody moved the epoch and nobody worked after `restsOn`. [CUS-4]
+   */
+  'custody.assumed': z.strictObject({
+    epoch: z.int().min(2),
+    /** The last confirmed event that the device had. */
+    restsOn: z.int().positive(),
+  }),
+}
+
 export type CustodyState = {holder: DeviceId | null; epoch: number}
 
 export const initialCustody: CustodyState = {holder: null, epoch: 0}
@@ -31,6 +43,27 @@ export function decideClaim(state: CustodyState, claim: {holder: DeviceId; sawEp
   }
 }
 
+type Assumption = Extract<Event, {kind: 'custody.assumed'}>
+
+/** Compare and set again, on the epoch and on the work done under it: else two lines of work would interleave. [CUS-4] */
+export function refuseAssumption(
+  {custody, worked}: {custody: CustodyState; worked: number},
+  {device, data}: Pick<Assumption, 'device' | 'data'>,
+): Refusal | null {
+  const asked = `custody.assumed as epoch ${data.epoch}, resting on event ${data.restsOn}`
+  const no = (met: string, legal: string[]): Refusal => ({
+    code: 'stale_epoch',
+    asked,
+    met,
+    owner: 'control plane',
+    legal,
+  })
+  if (custody.holder === device) return no('a device that holds custody already', ['go on under the epoch held'])
+  if (data.epoch !== custody.epoch + 1) return no(`epoch ${custody.epoch}`, ['keep the work as a branch'])
+  if (worked > data.restsOn) return no(`work of the holder up to event ${worked}`, ['keep the work as a branch'])
+  return null
+}
+
 export function evolveCustody(state: CustodyState, event: Event): CustodyState {
   switch (event.kind) {
     case 'session.opened':
@@ -38,6 +71,8 @@ export function evolveCustody(state: CustodyState, event: Event): CustodyState {
       return {holder: event.device, epoch: 1}
     case 'custody.granted':
       return {holder: event.data.holder, epoch: event.data.epoch}
+    case 'custody.assumed':
+      return {holder: event.device, epoch: event.data.epoch}
     default:
       return state
   }

@@ -8,7 +8,7 @@ export const newDelegationSchema = z.strictObject({
   role,
   to: subjectIdSchema,
   /** Milliseconds since 1970. */
-  until: z.number(),
+  until: z.int(),
   reason: z.string().max(1000).optional(),
 })
 export type NewDelegation = z.infer<typeof newDelegationSchema>

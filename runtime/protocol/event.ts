@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {approvalKinds} from './approval.ts'
-import {custodyKinds} from './custody.ts'
+import {compactionKinds} from './compaction.ts'
+import {custodyKinds, custodyPersonKinds} from './custody.ts'
 import {documentKinds} from './document.ts'
 import {badInput, HoldfastError} from './errors.ts'
 import {deviceIdSchema, eventIdSchema, runIdSchema, sessionIdSchema, stepIdSchema, subjectIdSchema} from './ids.ts'
@@ -8,14 +9,15 @@ import {type Json, jsonBytes, jsonObjectSchema} from './json.ts'
 import {operationKinds, proposalKinds} from './operation.ts'
 import {runKinds} from './run.ts'
 import {sessionKinds} from './session.ts'
+import {slotKinds} from './slots.ts'
 import {limits} from './version.ts'
 
 /**
  * Who may write what. Person events come from any device of the subject and need no custody; run events come from the
  * custody holder and carry its epoch; server events are never accepted from a device.
  */
-export const personKinds = {...sessionKinds, ...documentKinds}
-export const custodianKinds = {...runKinds, ...proposalKinds}
+export const custodianKinds = {...runKinds, ...slotKinds, ...compactionKinds, ...proposalKinds}
+export const personKinds = {...sessionKinds, ...documentKinds, ...custodyPersonKinds}
 export const serverKinds = {...custodyKinds, ...operationKinds, ...approvalKinds}
 
 const kinds = {...personKinds, ...custodianKinds, ...serverKinds}

@@ -41,6 +41,10 @@ export const approvalIdSchema = prefixed('apr', 'approval')
 export const eventIdSchema = prefixed('evt', 'event')
 export const delegationIdSchema = prefixed('dlg', 'delegation')
 export const approverKeyIdSchema = prefixed('key', 'key')
+export const correlationIdSchema = prefixed('cor', 'correlation')
+export const memoryIdSchema = prefixed('mem', 'memory')
+export const memoryChangeIdSchema = prefixed('mch', 'memory change')
+export const erasureIdSchema = prefixed('ers', 'erasure')
 
 export type TenantId = z.infer<typeof tenantIdSchema>
 export type SubjectId = z.infer<typeof subjectIdSchema>
@@ -54,6 +58,10 @@ export type ApprovalId = z.infer<typeof approvalIdSchema>
 export type EventId = z.infer<typeof eventIdSchema>
 export type DelegationId = z.infer<typeof delegationIdSchema>
 export type ApproverKeyId = z.infer<typeof approverKeyIdSchema>
+export type CorrelationId = z.infer<typeof correlationIdSchema>
+export type MemoryId = z.infer<typeof memoryIdSchema>
+export type MemoryChangeId = z.infer<typeof memoryChangeIdSchema>
+export type ErasureId = z.infer<typeof erasureIdSchema>
 
 /** The generated ids, by the name that `environment.id(name)` takes. */
 export type GeneratedIds = {
@@ -67,6 +75,10 @@ export type GeneratedIds = {
   event: EventId
   delegation: DelegationId
   key: ApproverKeyId
+  correlation: CorrelationId
+  memory: MemoryId
+  memoryChange: MemoryChangeId
+  erasure: ErasureId
 }
 
 const idPrefixes: Record<keyof GeneratedIds, string> = {
@@ -80,6 +92,10 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   event: 'evt',
   delegation: 'dlg',
   key: 'key',
+  correlation: 'cor',
+  memory: 'mem',
+  memoryChange: 'mch',
+  erasure: 'ers',
 }
 
 /** Joins a prefix and a fresh UUIDv7; the randomness comes from outside so that this folder stays pure. */

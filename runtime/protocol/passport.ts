@@ -1,8 +1,11 @@
+import type {LoggedEvent} from './event.ts'
+import {evolve} from './evolve.ts'
 import type {RunId, SessionId} from './ids.ts'
 import type {OperationState} from './operation.ts'
 import {hasEnded} from './operation.ts'
-import {isActive, type Pin, type RunStatus, runStatus} from './run.ts'
-import type {SessionState} from './session.ts'
+import {isActive, type Pin, type ResumedFrom, type RunStatus, runStatus} from './run.ts'
+import {initialSession, type SessionState} from './session.ts'
+import type {StandingEffects} from './standing-effects.ts'
 
 export type Legal = {legal: boolean; why: string}
 
@@ -14,6 +17,10 @@ export type Passport = {
   status: RunStatus
   pin: Pin
   custody: {holder: string | null; epoch: number}
+  /** What whoever works on it now went on from; null while whoever started it goes on. [RUN-8] */
+  resumedFrom: ResumedFrom | null
+  /** For a run in a branch: where it branched off, and the effects after that point that it does not undo. [RUN-6] */
+  branch: {from: {session: SessionId; seq: number}; standing: StandingEffects} | null
   /** Last event that the server has confirmed to whoever answers. */
   lastConfirmed: number
   checkpoint: {step: string | null; steps: number; openCalls: {call: string; tool: string}[]}
@@ -25,11 +32,17 @@ export type Passport = {
   may: Record<'resume' | 'retry' | 'correct' | 'fork' | 'cancel', Legal>
 }
 
-export type LocalRecords = Pick<Passport, 'pending' | 'rejected'>
+export type LocalRecords = Pick<Passport, 'pending' | 'rejected'> & {standing?: StandingEffects}
+
+/** Why a run that is not the latest of its session can be neither resumed, retried nor cancelled. */
+export const overReasons = {
+  superseded: 'A later run of this session has started.',
+  set_aside: 'Custody had moved on when this was done; the server never took it, and it is kept on this device.',
+} as const
 
 export function passportOf(
   state: SessionState,
-  local: LocalRecords = {pending: [], rejected: []},
+  {standing, ...local}: LocalRecords = {pending: [], rejected: []},
   lastConfirmed = state.head,
 ): Passport | null {
   const {run, session, custody} = state
@@ -41,7 +54,9 @@ export function passportOf(
     attempt: run.attempt,
     status: runStatus(run, state.operations),
     pin: run.pin,
-    custody,
+    custody: {holder: custody.holder, epoch: custody.epoch},
+    resumedFrom: run.resumedFrom ?? null,
+    branch: state.forkedFrom && {from: state.forkedFrom, standing: standing ?? {effects: [], missing: []}},
     lastConfirmed,
     checkpoint: {
       step: run.step?.id ?? null,
@@ -54,6 +69,25 @@ export function passportOf(
     ...local,
     may: legality(state),
   })
+}
+
+/**
+ * The control state as it was when the run was the latest of its session, folded from the events in log order; null for a
+ * run that is not among them. [ID-5]
+ */
+export function stateOfRun(events: Iterable<LoggedEvent>, run: RunId): SessionState | null {
+  let state = initialSession
+  for (const event of events) {
+    if (state.run?.id === run && event.kind === 'run.started') return state
+    state = evolve(state, event)
+  }
+  return state.run?.id === run ? state : null
+}
+
+/** The passport of a run that is over because of what came after it. */
+export function overPassport(passport: Passport, reason: keyof typeof overReasons): Passport {
+  const over = {legal: false, why: overReasons[reason]}
+  return {...passport, may: {...passport.may, resume: over, retry: over, cancel: over}}
 }
 
 function legality(state: SessionState): Passport['may'] {

@@ -5,7 +5,7 @@ export type Refusal = {
   code: Extract<ErrorCode, 'refused' | 'stale_epoch' | 'forbidden' | 'bad_input' | 'conflict' | 'unreadable_event'>
   asked: string
   met: string
-  owner: 'user' | 'loop' | 'control plane' | 'approval service' | 'operation service'
+  owner: 'user' | 'loop' | 'control plane' | 'approval service' | 'operation service' | 'memory service'
   legal: string[]
 }
 

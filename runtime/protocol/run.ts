@@ -1,30 +1,14 @@
 import * as z from 'zod'
 import type {Event, Kind} from './event.ts'
-import {type CallId, callIdSchema, type EventId, eventIdSchema, type RunId, type StepId} from './ids.ts'
+import {type CallId, callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
+import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
+import {type Pin, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
-import {type Basis, basisSchema, pinnedToolSchema} from './tool.ts'
+import {type Basis, basisSchema} from './tool.ts'
 
-/** Everything a run may not change its mind about while it lives. [PIN-1] */
-export const pinSchema = z.strictObject({
-  agent: z.string().min(1).max(100),
-  version: z.string().min(1).max(50),
-  tools: z.array(pinnedToolSchema).max(200),
-  model: z.string().max(200),
-  budgets: z.strictObject({
-    maxSteps: z.int().min(1).max(1000),
-    maxToolCallsPerStep: z.int().min(1).max(128),
-    /** Estimated tokens that a prepared view may hold. */
-    viewTokens: z.int().min(256),
-    /** Milliseconds that one model call may take from start to finish. */
-    modelCallMs: z.int().min(1),
-    /** Milliseconds that one read or local tool call may take. */
-    toolCallMs: z.int().min(1),
-  }),
-})
-export type Pin = z.infer<typeof pinSchema>
-export type Budgets = Pin['budgets']
+export {type Budgets, type Pin, pinSchema} from './pin.ts'
 
 export const usageSchema = z.strictObject({
   inputTokens: z.int().nonnegative().nullable(),
@@ -50,22 +34,21 @@ const replyPartSchema = z.discriminatedUnion('type', [
 ])
 export type ReplyPart = z.infer<typeof replyPartSchema>
 
-/** What went into one model call: enough to rebuild the prompt byte for byte and check its hash. [VIEW-2] */
-export const manifestSchema = z.strictObject({
-  /** The transcript events that the view was made from, oldest first. */
-  events: z.array(eventIdSchema).max(5000),
-  /** Messages that this step is the first to see. */
-  answers: z.array(eventIdSchema).max(500),
-  estimatedTokens: z.int().nonnegative(),
-  /** SHA-256 of the canonical JSON of the exact prompt. */
-  promptHash: z.string().regex(/^[0-9a-f]{64}$/),
-})
-export type Manifest = z.infer<typeof manifestSchema>
-
 export const toolOutcomes = ['ok', 'error', 'denied', 'aborted', 'superseded'] as const
+
+/** Where a run stood when somebody went on with it: the record, never what the holder before said of it. [RUN-8] */
+export const resumedFromSchema = z.strictObject({
+  /** The last event that the server had confirmed to whoever goes on. */
+  seq: z.int().nonnegative(),
+  holder: deviceIdSchema.nullable(),
+  epoch: z.int().positive(),
+})
+export type ResumedFrom = z.infer<typeof resumedFromSchema>
 
 export const runKinds = {
   'run.started': z.strictObject({pin: pinSchema}),
+  /** A new holder, or a new process of the same one, goes on; `changed` names facts that moved under open calls. */
+  'run.resumed': z.strictObject({from: resumedFromSchema, changed: z.array(z.string().max(500)).max(200)}),
   'step.prepared': z.strictObject({number: z.int().positive(), manifest: manifestSchema}),
   /** A reply and every call in it are one event, so that no crash can keep the one without the others. [LOG-6] */
   'model.replied': z.strictObject({
@@ -114,6 +97,9 @@ export type RunState = {
   /** How the run ended, or null while it has not. */
   ended: 'completed' | 'cancelled' | 'failed_retryable' | 'failed_final' | null
   startedBy: EventId
+  /** Who worked on it last, and what that one went on from; null while whoever started it goes on. [RUN-8] */
+  worker: {holder: DeviceId | null; epoch: number}
+  resumedFrom: ResumedFrom | null
   /** Messages that no step had seen when the run failed or was cancelled: they alone do not start another. */
   unseen: number
   steps: number
@@ -132,11 +118,14 @@ const active = ['running', 'waiting_for_tool', 'waiting_for_approval'] as const
 /** RUN-1: the whole table. What is not in it is refused by name. */
 export const runTransitions = {
   'run.started': {from: ['new'], owner: 'loop', to: ['running']},
+  'run.resumed': {from: active, owner: 'loop', to: active},
   'step.prepared': {from: ['running'], owner: 'loop', to: ['running']},
   'model.replied': {from: ['running'], owner: 'loop', to: ['running']},
   'tool.called': {from: active, owner: 'loop', to: active},
   'tool.returned': {from: active, owner: 'loop', to: active},
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
+  'slots.patched': {from: active, owner: 'loop', to: active},
+  'view.compacted': {from: ['running'], owner: 'loop', to: ['running']},
   'run.completed': {from: ['running'], owner: 'loop', to: ['completed']},
   'run.failed': {from: active, owner: 'loop', to: ['failed_retryable', 'failed_final']},
   'run.cancelled': {from: [...active, 'failed_retryable'], owner: 'user', to: ['cancelled']},
@@ -168,6 +157,8 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     pin: event.data.pin,
     ended: null,
     startedBy: event.id,
+    worker: {holder: event.device, epoch: event.epoch ?? 1},
+    resumedFrom: null,
     unseen: 0,
     steps: 0,
     step: null,
@@ -179,6 +170,8 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
 
 export function evolveRun(state: RunState, event: Event): RunState {
   switch (event.kind) {
+    case 'run.resumed':
+      return {...state, worker: {holder: event.device, epoch: event.epoch ?? 1}, resumedFrom: event.data.from}
     case 'step.prepared': {
       if (!event.step) return state
       const step = {id: event.step, prepared: event.id, replied: false, final: false}
@@ -196,6 +189,8 @@ export function evolveRun(state: RunState, event: Event): RunState {
     }
     case 'tool.returned':
       return event.data.basis ? {...state, basis: {...state.basis, ...event.data.basis}} : state
+    case 'view.compacted':
+      return event.data.usage ? {...state, usage: addUsage(state.usage, event.data.usage)} : state
     case 'run.completed':
       return {...state, ended: 'completed'}
     case 'run.cancelled':

@@ -1,3 +1,4 @@
+import type {Divergence} from './divergence.ts'
 import type {RunId, SessionId} from './ids.ts'
 import type {Passport} from './passport.ts'
 import type {RunStatus} from './run.ts'
@@ -30,11 +31,20 @@ export type SessionView = {
   passport: Passport | null
   /** Events that the server does not have yet. */
   pending: number
+  /** Events that the server refused, without those that `divergence` tells of. */
   rejected: number
+  /** The latest work of this device that custody had moved on from, and what was chosen about it. [CUS-4] */
+  divergence: Divergence | null
+  /** Why the server takes nothing of this session for good, or null. */
+  syncFault: string | null
   head: number
   /** The write that could not be made durable, or null. */
   storageFault: string | null
+  /** The session was erased: nothing of it is left here, and nothing can be added. */
+  erased: Erased | null
 }
+
+export type Erased = {at: number; why: 'requested' | 'retention'; unsent: number}
 
 export type SessionListItem = {
   id: SessionId
@@ -45,4 +55,5 @@ export type SessionListItem = {
   updatedAt: number
   pending: number
   status: SessionView['status']
+  erased: Erased | null
 }

@@ -17,8 +17,17 @@ export type ToolContract<Input = unknown> = {
   readonly input: z.ZodType<Input>
 }
 
+/** SHA-256, lower-case hex, over canonical JSON (RFC 8785). */
+export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'expected a SHA-256 in lower-case hex')
+
 /** What a run pins of a tool: enough to notice that the contract changed under it. [PIN-1] */
-export const pinnedToolSchema = z.strictObject({name: z.string(), version: z.string(), effect: effectSchema})
+export const pinnedToolSchema = z.strictObject({
+  name: z.string(),
+  version: z.string(),
+  effect: effectSchema,
+  /** Over name, version, effect, description and the JSON schema of the input. */
+  hash: sha256Schema,
+})
 export type PinnedTool = z.infer<typeof pinnedToolSchema>
 
 /** The key of a business fact, as the application names it, like `order/A17`. */

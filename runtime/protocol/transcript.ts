@@ -1,10 +1,12 @@
 import type {LoggedEvent} from './event.ts'
-import type {EventId} from './ids.ts'
+import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
 
 /** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
-export type Durability = {status: 'device'} | {status: 'server'; seq: number} | {status: 'rejected'; reason: string}
+export type Durability = {status: 'device'} | {status: 'server'; seq: number} | Refused
+/** `divergence` names the work that it was set aside with, when custody had moved on. [CUS-4] */
+type Refused = {status: 'rejected'; reason: string; divergence?: EventId}
 export type DurableEvent = {event: LoggedEvent; durability: Durability}
 
 type Base = {id: EventId; at: number; durability: Durability}
@@ -39,17 +41,31 @@ export type ToolEntry = Base & {
   } | null
 }
 
-export type NoticeEntry = Base & {
+export type NoticeEntry = Omit<Base, 'id'> & {
+  /** An erasure has left no event to name. */
+  id: EventId | ErasureId
   type: 'notice'
   /** Why the line is there; the page words it. */
-  about: 'forked' | 'cancelled' | 'failed' | 'retried' | 'stopped_at_bound' | 'custody' | 'unreadable'
+  about:
+    | 'forked'
+    | 'cancelled'
+    | 'failed'
+    | 'retried'
+    | 'stopped_at_bound'
+    | 'custody'
+    | 'summarised'
+    | 'unreadable'
+    | 'erased'
   text: string
+  /** More of it, for whoever wants to read it. */
+  detail?: string
 }
 
 /** One line of the conversation as a person reads it: folded from events, in their order, nothing left out. */
 export type TranscriptEntry =
   | (Base & {type: 'message'; text: string; from: 'person'})
-  | (Base & {type: 'reply'; text: string; from: 'agent'})
+  /** `step` names the model call, so that one can look at what the model saw. */
+  | (Base & {type: 'reply'; text: string; from: 'agent'; step: {run: RunId; id: StepId} | null})
   | ToolEntry
   | NoticeEntry
 
@@ -93,14 +109,27 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
   switch (event.kind) {
     case 'message.posted':
       return [{...base, type: 'message', from: 'person', text: event.data.text}]
-    case 'model.replied':
+    case 'model.replied': {
+      const step = event.run && event.step ? {run: event.run, id: event.step} : null
       return event.data.content.flatMap((part): TranscriptEntry[] => {
-        if (part.type === 'text') return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text}] : []
+        if (part.type === 'text')
+          return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text, step}] : []
         if (part.type === 'reasoning') return []
         return [
           {...base, type: 'tool', call: part.call, tool: part.tool, input: part.input, result: null, operation: null},
         ]
       })
+    }
+    case 'view.compacted':
+      return [
+        {
+          ...base,
+          type: 'notice',
+          about: 'summarised',
+          text: 'Earlier turns were summarised for the model; the transcript is complete.',
+          detail: event.data.summary,
+        },
+      ]
     case 'session.forked':
       return notice('forked', `Branched from ${event.data.from.session} after event ${event.data.from.seq}.`)
     case 'run.cancelled':
@@ -113,6 +142,8 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
     case 'custody.granted':
       return notice('custody', 'Another device took over.')
+    case 'custody.assumed':
+      return notice('custody', 'A device went on with this conversation without the server.')
     default:
       return []
   }

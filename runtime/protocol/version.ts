@@ -7,9 +7,15 @@ export const limits = {
   batchEvents: 500,
   eventBytes: 256 * 1024,
   valueBytes: 64 * 1024,
+  slotBytes: 16 * 1024,
   jsonDepth: 64,
   messageCharacters: 16_000,
   excerptCharacters: 120,
   pendingEvents: 1000,
   pageEvents: 500,
+  memoryCharacters: 1000,
+  /** Items of one subject that are in force or wait for a decision. */
+  memoryItems: 2000,
+  memoryBatch: 100,
+  memoryPage: 200,
 } as const

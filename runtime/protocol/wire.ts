@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {digestSchema, inboxItemSchema} from './approval.ts'
 import {delegationSchema} from './delegation.ts'
+import {purgeOrderSchema} from './erasure.ts'
 import {errorBodySchema} from './errors.ts'
 import {envelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
@@ -15,11 +16,14 @@ import {limits} from './version.ts'
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
  *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
  *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
- *     │ GET  /v1/sessions ──────────────────────────▶ the subject's sessions with their heads
+ *     │ GET  /v1/sessions?device=id ────────────────▶ the subject's sessions with their heads, and what this device
+ *     │                                               has to purge; it answers POST /v1/erasures/purged [RET-3]
+ *     │ POST /v1/erasures, GET /v1/erasures/:id ────▶ erase a session or a subject; what is done and outstanding
  *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
  *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
  *     │ ◀──── event: inbox {}                         because every (re)connect starts with `hello` and a pull.
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
+ *     │ ◀──── event: erased {}                        List the sessions again: something is to be purged.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
@@ -29,7 +33,12 @@ import {limits} from './version.ts'
  *     │ GET, POST /v1/delegations, POST …/:id/revocation ▶ a role lent to somebody until a time
  *     │ POST /v1/operations/:id/verdict ────────────▶ a person's word on an operation that is uncertain [OP-4]
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
- *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server
+ *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server. A call with a name is
+ *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
+ *     │                                               its parts come again, and nothing is paid twice [CUS-5]
+ *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
+ *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
+ *     │ GET  /v1/sessions/:id/effects?after=seq ────▶ effects after an event, which a branch there does not undo
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
@@ -68,9 +77,19 @@ export const sessionSummarySchema = z.strictObject({
   updatedAt: z.number(),
 })
 export type SessionSummary = z.infer<typeof sessionSummarySchema>
-export const sessionListSchema = z.strictObject({sessions: z.array(sessionSummarySchema)})
+/** `erased` holds what this device, named in the query, has not purged yet. [RET-3] */
+export const sessionListSchema = z.strictObject({
+  sessions: z.array(sessionSummarySchema),
+  erased: z.array(purgeOrderSchema),
+})
+export type SessionList = z.infer<typeof sessionListSchema>
 
-export const claimSchema = z.strictObject({device: deviceIdSchema, sawEpoch: z.int().nonnegative()})
+export const claimSchema = z.strictObject({
+  device: deviceIdSchema,
+  sawEpoch: z.int().nonnegative(),
+  /** Hands custody to this device instead; it must have written in the session. [CUS-3] */
+  to: deviceIdSchema.optional(),
+})
 
 /** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */
 export const custodyAnswerSchema = z.strictObject({
@@ -93,6 +112,9 @@ export const uncertainItemSchema = z.strictObject({
   uncertainSince: z.number(),
 })
 export type UncertainItem = z.infer<typeof uncertainItemSchema>
+/** Cancel and retry without a device; `event` makes a repeat harmless. [CUS-5] */
+export const runCommandSchema = z.strictObject({event: eventIdSchema, reason: z.string().max(500).optional()})
+export const runCommandAnswerSchema = z.strictObject({session: sessionIdSchema, seq: z.int().positive()})
 
 /** A decision is answered with the one item as it then stands. */
 export const inboxSchema = z.strictObject({
@@ -121,6 +143,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('head'), session: sessionIdSchema, head: z.int()}),
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
+  z.strictObject({type: z.literal('erased')}),
   z.strictObject({type: z.literal('expired')}),
 ])
 export type LiveMessage = z.infer<typeof liveMessageSchema>
@@ -128,6 +151,9 @@ export type LiveMessage = z.infer<typeof liveMessageSchema>
 export const modelListSchema = z.strictObject({
   models: z.array(z.strictObject({name: z.string(), provider: z.string()})),
 })
+
+export {modelCallSchema, modelFailureSchema} from './model-call.ts'
+export {usageAnswerSchema} from './usage.ts'
 
 /** Header that every request and answer carries. */
 export const protocolHeader = 'holdfast-protocol'

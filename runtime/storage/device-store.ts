@@ -1,6 +1,7 @@
+import type {DivergenceRecord, Resolution} from '../protocol/divergence.ts'
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 
@@ -15,6 +16,22 @@ export type SessionRecord = {
   deviceSeq: number
   excerpt: string
   updatedAt: number
+}
+
+export type WrittenEvent = {
+  event: LoggedEvent
+  basedOn: number | null
+  status: 'pending' | 'accepted' | 'rejected'
+  divergence: EventId | null
+}
+
+/** Pending events that moved custody cut off; with `divergence`, they wait for the person's choice. */
+export type SetAside = {
+  session: SessionId
+  events: readonly EventId[]
+  reason: string
+  head: number
+  divergence: {id: EventId; base: number} | null
 }
 
 /**
@@ -35,31 +52,71 @@ export interface DeviceStore {
    */
   read(session: SessionId, limit: number, kinds?: readonly Kind[]): Promise<DurableEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
+  /** The event that prepared a step, of whichever session; null when this device has none. */
+  prepared(run: RunId, step: StepId): Promise<LoggedEvent | null>
+  /** The confirmed events of these kinds up to a seq, in log order, with what the session inherits. [WRK-3] */
+  asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   pending(session: SessionId, limit: number): Promise<LoggedEvent[]>
-  rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string}[]>
+  /** With the divergence that an event was set aside to, if it was. */
+  rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string; divergence: EventId | null}[]>
+  /** Own events, of these kinds if any are named, without what the session inherits, in log order. */
+  own(session: SessionId, kinds: readonly Kind[] | null): Promise<DurableEvent[]>
+  /** What has happened in a session since a seq, each with the head its device had when it wrote it, by device order. */
+  since(session: SessionId, seq: number): Promise<WrittenEvent[]>
+  /** Every set of events that moved custody cut off, oldest first. [CUS-4] */
+  divergences(session: SessionId): Promise<DivergenceRecord[]>
+  /** The session that a run was started in; null if this device has no such run. */
+  sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
+  erased(session: SessionId): Promise<ErasedSession | null>
+  allErased(): Promise<ErasedSession[]>
+  /** Rewrites the files, so that nothing of what was deleted can be read from them; nothing else runs meanwhile. [RET-3] */
+  scrub(): Promise<void>
+}
+
+/** An erased session as its device remembers it. [RET-3] */
+export type ErasedSession = {
+  session: SessionId
+  erasure: ErasureId
+  why: 'requested' | 'retention'
+  at: number
+  /** Messages that had not reached the server, or were refused by it: nobody else had them. */
+  unsent: number
 }
 
 export interface UnitOfWork {
   /** Saves the events as pending, in the order given. */
-  append(events: readonly LoggedEvent[]): Promise<void>
+  append(events: readonly LoggedEvent[], head: number): Promise<void>
   /** Saves or upgrades an event to confirmed at its seq. */
   confirm(event: LoggedEvent): Promise<void>
   /** Keeps a refused event where it stood, with the reason. [SYNC-2] */
   reject(id: EventId, reason: string, head: number): Promise<void>
+  /** Keeps events that can no longer be confirmed, as one divergence, unless it is too little to ask about. */
+  setAside(work: SetAside): Promise<void>
+  /** Records a choice, or takes it back; false when something else has been chosen already. */
+  resolve(divergence: EventId, resolution: Resolution | null): Promise<boolean>
+  basedOn(ids: readonly EventId[]): Promise<number[]>
+  /** The last confirmed event before `seq` that this device wrote before its own `deviceSeq`; 0 for none. */
+  lastOwn(session: SessionId, device: DeviceId, before: {seq: number; deviceSeq: number}): Promise<number>
   save(record: SessionRecord): Promise<void>
   pending(session: SessionId): Promise<LoggedEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
   /** Sessions that branched off this one, with the last event that each inherits. */
   forks(session: SessionId): Promise<{session: SessionId; seq: number}[]>
-  /** The confirmed document edits of a session up to a seq, in log order, with what it inherits itself. [WRK-3] */
-  documentEdits(session: SessionId, upTo: number): Promise<LoggedEvent[]>
+  /** As in the store, also of what this unit has written. [WRK-3] */
+  asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */
+  eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
+  /** Copies of facts are of a subject, of no session. */
+  eraseFacts(): Promise<void>
+  /** Forgets the snapshots of a session's documents; its events can make them again. */
+  dropDocuments(session: SessionId): Promise<void>
   /** The application's own tables, in the same transaction. */
   sql<Row>(query: string, params?: unknown[]): Promise<Row[]>
 }

@@ -53,4 +53,41 @@ export const migrations: readonly string[] = [
     primary key (session, name)
   );
   `,
+  `
+  -- What stands in the place of an erased session: no word of it, only that it was and how much it took.
+  create table holdfast_erased (
+    session text primary key,
+    erasure text not null,
+    why text not null,
+    at bigint not null,
+    unsent int not null
+  );
+  `,
+  `
+  -- What a fork inherits is read as of its event, however long the transcript is.
+  create index holdfast_events_slots on holdfast_events (session, place)
+    where kind in ('session.forked', 'slots.patched');
+  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
+    where kind = 'view.compacted';
+  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
+    where kind = 'step.prepared';
+  `,
+  `
+  -- The head that the device had when it wrote the event; null for one that came from elsewhere.
+  alter table holdfast_events add column based_on bigint;
+  -- The divergence that a refused event belongs to.
+  alter table holdfast_events add column divergence text;
+  create index holdfast_events_operations on holdfast_events (session, place) where kind like 'operation.%';
+  create index holdfast_events_runs on holdfast_events (session) where kind = 'run.started';
+  create table holdfast_divergences (
+    id text primary key,
+    session text not null,
+    base bigint not null,
+    -- What the person chose, null while it is open.
+    choice text,
+    fork text,
+    resolved_at bigint
+  );
+  create index holdfast_divergences_session on holdfast_divergences (session);
+  `,
 ]

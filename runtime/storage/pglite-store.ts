@@ -3,14 +3,15 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import {type DeviceId, deviceIdSchema, type EventId, type SessionId} from '../protocol/ids.ts'
-import type {SessionState} from '../protocol/session.ts'
-import type {Durability, DurableEvent} from '../protocol/transcript.ts'
+import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
+import {storedSession} from '../protocol/session.ts'
+import type {DurableEvent} from '../protocol/transcript.ts'
 import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
+import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
+import {erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
-
-type Sql = Pick<Transaction, 'query'>
 
 /** Larger than any seq: pending events stand after everything confirmed. */
 const endOfLog = Number.MAX_SAFE_INTEGER
@@ -29,18 +30,24 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     byIds: ids => byIds(db, ids),
+    prepared: (run, step) => preparedStep(db, run, step),
+    asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
+    ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
+    erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
+    allErased: () => erasedRows(db, 'order by at desc, session desc'),
+    scrub: () => scrub(db),
   }
 }
 
 function unitOfWork(tx: Transaction): UnitOfWork {
   return {
-    append: async events => {
-      for (const event of events) await insertEvent(tx, event, 'pending', endOfLog)
+    append: async (events, head) => {
+      for (const event of events) await insertEvent(tx, event, 'pending', endOfLog, head)
     },
     confirm: event => insertEvent(tx, event, 'accepted', event.seq ?? 0),
     reject: async (id, reason, head) => {
@@ -49,11 +56,12 @@ function unitOfWork(tx: Transaction): UnitOfWork {
         [id, head, plainText(reason)],
       )
     },
+    ...divergenceWrites(tx),
     save: record => saveRecord(tx, record),
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
     forks: session => forksOf(tx, session),
-    documentEdits: (session, upTo) => documentEdits(tx, session, upTo),
+    asOf: (session, seq, kinds) => asOf(tx, session, seq, kinds),
     saveDocument: async (session, name, snapshot) => {
       await tx.query(
         `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
@@ -64,6 +72,13 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     document: (session, name) => documentOf(tx, session, name),
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
+    eraseSession: (session, by) => eraseSession(tx, session, by),
+    eraseFacts: async () => {
+      await tx.query('delete from holdfast_facts')
+    },
+    dropDocuments: async session => {
+      await tx.query('delete from holdfast_documents where session = $1', [session])
+    },
     sql: (query, params) => rows(tx, query, params),
   }
 }
@@ -86,10 +101,6 @@ async function migrate(db: PGlite): Promise<void> {
   }
 }
 
-async function rows<Row>(sql: Sql, query: string, params: unknown[] = []): Promise<Row[]> {
-  return (await sql.query<Row>(query, params)).rows
-}
-
 async function deviceOf(sql: Sql, environment: Environment): Promise<{id: DeviceId; online: boolean}> {
   await sql.query('insert into holdfast_device (id) values ($1) on conflict do nothing', [environment.id('device')])
   const [row] = await rows<{id: string; online: boolean}>(sql, 'select id, online from holdfast_device')
@@ -109,8 +120,8 @@ const selectSession = 'select id, confirmed, current, device_seq, excerpt, updat
 function toRecord(row: SessionRow): SessionRecord {
   return {
     id: row.id as SessionId,
-    confirmed: JSON.parse(row.confirmed) as SessionState,
-    current: JSON.parse(row.current) as SessionState,
+    confirmed: storedSession(row.confirmed),
+    current: storedSession(row.current),
     deviceSeq: Number(row.device_seq),
     excerpt: row.excerpt,
     updatedAt: Number(row.updated_at),
@@ -148,31 +159,20 @@ async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
   )
 }
 
-/** For columns that hold a text as it is, outside of JSON: Postgres takes no NUL there, and no half of a character. [LOG-5] */
-function plainText(text: string): string {
-  return text.replaceAll('\0', ' ').replace(/[\ud800-\udfff]/gu, '\ufffd')
-}
-
-async function insertEvent(sql: Sql, event: LoggedEvent, status: 'pending' | 'accepted', place: number): Promise<void> {
+async function insertEvent(
+  sql: Sql,
+  event: LoggedEvent,
+  status: 'pending' | 'accepted',
+  place: number,
+  basedOn: number | null = null,
+): Promise<void> {
   const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
   await sql.query(
-    `insert into holdfast_events (id, session, status, place, device_seq, kind, body) values ($1, $2, $3, $4, $5, $6, $7)
+    `insert into holdfast_events (id, session, status, place, device_seq, kind, body, based_on)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (id) do update set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
-    [event.id, event.session, status, place, event.deviceSeq ?? 0, event.kind, JSON.stringify(envelope)],
+    [event.id, event.session, status, place, event.deviceSeq ?? 0, event.kind, JSON.stringify(envelope), basedOn],
   )
-}
-
-type EventRow = {status: string; place: number; body: string; reason: string | null}
-const selectEvent = 'select status, place, body, reason from holdfast_events'
-
-function toDurable(row: EventRow): DurableEvent {
-  return {event: readStored(JSON.parse(row.body)), durability: durabilityOf(row)}
-}
-
-function durabilityOf(row: EventRow): Durability {
-  if (row.status === 'accepted') return {status: 'server', seq: Number(row.place)}
-  if (row.status === 'rejected') return {status: 'rejected', reason: row.reason ?? ''}
-  return {status: 'device'}
 }
 
 type Window = {limit: number; kinds: readonly Kind[] | null; upTo: number}
@@ -202,8 +202,8 @@ async function forksOf(sql: Sql, session: SessionId): Promise<{session: SessionI
   return found.map(row => ({session: row.id as SessionId, seq: Number(row.parent_seq)}))
 }
 
-async function documentEdits(sql: Sql, session: SessionId, upTo: number): Promise<LoggedEvent[]> {
-  const found = await read(sql, session, {limit: endOfLog, kinds: ['document.updated'], upTo})
+async function asOf(sql: Sql, session: SessionId, upTo: number, kinds: readonly Kind[]): Promise<LoggedEvent[]> {
+  const found = await read(sql, session, {limit: endOfLog, kinds, upTo})
   return found.flatMap(({event, durability}) => (durability.status === 'server' ? [event] : []))
 }
 
@@ -217,6 +217,16 @@ async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> 
   return ids.flatMap(id => byId.get(id) ?? [])
 }
 
+async function preparedStep(sql: Sql, run: RunId, step: StepId): Promise<LoggedEvent | null> {
+  const found = await rows<{body: string}>(
+    sql,
+    `select body from holdfast_events
+     where kind = 'step.prepared' and substring(body from '"step":"(stp_[0-9a-f-]+)"') = $1`,
+    [step],
+  )
+  return found.map(row => readStored(JSON.parse(row.body))).find(event => event.run === run) ?? null
+}
+
 async function pending(sql: Sql, session: SessionId, limit: number): Promise<LoggedEvent[]> {
   const found = await rows<EventRow>(
     sql,
@@ -226,13 +236,17 @@ async function pending(sql: Sql, session: SessionId, limit: number): Promise<Log
   return found.map(row => readStored(JSON.parse(row.body)))
 }
 
-async function rejected(sql: Sql, session: SessionId): Promise<{event: LoggedEvent; reason: string}[]> {
+async function rejected(sql: Sql, session: SessionId) {
   const found = await rows<EventRow>(
     sql,
     `${selectEvent} where session = $1 and status = 'rejected' order by place, device_seq`,
     [session],
   )
-  return found.map(row => ({event: readStored(JSON.parse(row.body)), reason: row.reason ?? ''}))
+  return found.map(row => ({
+    event: readStored(JSON.parse(row.body)),
+    reason: row.reason ?? '',
+    divergence: row.divergence as EventId | null,
+  }))
 }
 
 async function factOf(sql: Sql, key: string): Promise<(Fact & {fetchedAt: number}) | null> {

@@ -1,4 +1,7 @@
+import {decide} from '../protocol/decide.ts'
+import {isWorthAsking} from '../protocol/divergence.ts'
 import type {Environment} from '../protocol/environment.ts'
+import {erasedSentence} from '../protocol/erasure.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {
   type Actor,
@@ -10,16 +13,33 @@ import {
   type LoggedEvent,
   readEvent,
 } from '../protocol/event.ts'
+import {evolve} from '../protocol/evolve.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
-import {decide, evolve, initialSession, type SessionState} from '../protocol/session.ts'
+import {initialSession, type SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
-import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
-import {foldPending, followOn} from './fold-log.ts'
+import type {DeviceStore, ErasedSession, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
+import {fencedOff, foldPending, followOn} from './fold-log.ts'
 import {readStored} from './read-stored.ts'
 
 export type Rejection = {id: EventId; reason: string}
+
+export type SessionLogParts = {
+  store: DeviceStore
+  device: DeviceId
+  environment: Environment
+  projections: readonly Projection[]
+  /** Events that may wait for the server; without one nothing waits for it. */
+  backlogLimit?: number
+}
+
+/** A draft with its author, and its time if it was written before. */
+export type Authored = {actor: Actor; draft: Draft; at?: number}
+type Work<T> = (unit: UnitOfWork, state: SessionState) => Promise<readonly T[]>
+
+/** Milliseconds between two looks whether the server has taken something of a full backlog, and how many. */
+const backlog = {paceMs: 100, looks: 20}
 
 /**
  * The one writer of one session on this device. Everything goes through its queue: decide with the shared code, store
@@ -30,6 +50,8 @@ export class SessionLog {
   readonly id: SessionId
   #record: SessionRecord
   #queue: Promise<unknown> = Promise.resolve()
+  #erased: ErasedSession | null
+  #pendingCount = 0
   readonly #listeners = new Set<() => void>()
 
   private constructor(
@@ -37,18 +59,34 @@ export class SessionLog {
     private readonly device: DeviceId,
     private readonly environment: Environment,
     private readonly projections: readonly Projection[],
+    private readonly backlogLimit: number,
     record: SessionRecord,
+    erased: ErasedSession | null,
   ) {
     this.id = record.id
     this.#record = record
+    this.#erased = erased
   }
 
-  static async open(
-    parts: {store: DeviceStore; device: DeviceId; environment: Environment; projections: readonly Projection[]},
-    id: SessionId,
-  ): Promise<SessionLog> {
-    const record = (await parts.store.session(id)) ?? emptyRecord(id)
-    return new SessionLog(parts.store, parts.device, parts.environment, parts.projections, record)
+  static async open(parts: SessionLogParts, id: SessionId): Promise<SessionLog> {
+    const {store, device, environment, projections, backlogLimit = Number.POSITIVE_INFINITY} = parts
+    const record = (await store.session(id)) ?? emptyRecord(id)
+    const erased = await store.erased(id)
+    const log = new SessionLog(store, device, environment, projections, backlogLimit, record, erased)
+    log.#pendingCount = (await store.pending(id, limits.pendingEvents)).length
+    return log
+  }
+
+  /** Set once the session was erased; then nothing is written to it any more. [RET-3] */
+  get erased(): ErasedSession | null {
+    return this.#erased
+  }
+
+  /** Resolves when nothing under way can write to this session any more: what comes later is refused. */
+  retire(erased: ErasedSession): Promise<void> {
+    return this.#exclusively(async () => {
+      this.#erased = erased
+    })
   }
 
   /** Confirmed and pending events folded: what this device acts on. */
@@ -85,17 +123,26 @@ export class SessionLog {
   }
 
   /** As `append`, with work whose writes commit together with the events it returns, or not at all. [OP-1] */
-  appendWith(actor: Actor, work: (unit: UnitOfWork, state: SessionState) => Promise<readonly Draft[]>): Promise<void> {
+  async appendWith(actor: Actor, work: Work<Draft>): Promise<void> {
+    await this.#roomInBacklog()
+    await this.appendAuthored(async (unit, state) => (await work(unit, state)).map(draft => ({actor, draft})))
+  }
+
+  /** As `appendWith`, each with its own author: work that was done elsewhere joins this log. [CUS-4] */
+  appendAuthored(work: Work<Authored>): Promise<void> {
     return this.#exclusively(async () => {
+      let appended = 0
       const next = await this.store.transaction(async unit => {
         const drafts = await this.#withoutRepeats(unit, await work(unit, this.#record.current))
         if (drafts.length === 0) return this.#record
-        const folded = this.#fold(drafts, actor)
-        await unit.append(folded.events)
+        const folded = this.#fold(drafts)
+        await unit.append(folded.events, this.head)
         await this.#project(unit, folded.events)
         await unit.save(folded.record)
+        appended = folded.events.length
         return folded.record
       })
+      this.#pendingCount += appended
       this.#become(next)
     })
   }
@@ -108,6 +155,7 @@ export class SessionLog {
       const next = await this.store.transaction(async unit => {
         for (const event of fresh) await unit.confirm(event)
         await this.#project(unit, fresh)
+        await this.#setAside(unit, fresh)
         return this.#refold(unit, fresh.reduce(evolve, this.#record.confirmed), fresh)
       })
       this.#become(next)
@@ -126,9 +174,45 @@ export class SessionLog {
     })
   }
 
-  async #withoutRepeats(unit: UnitOfWork, drafts: readonly Draft[]): Promise<readonly Draft[]> {
+  /**
+   * What moved custody has cut off will never be confirmed. It is kept apart at once, as a whole, so that nobody builds on
+   * it and the person can choose what becomes of it. [CUS-4, SYNC-2]
+   */
+  async #setAside(unit: UnitOfWork, fresh: readonly LoggedEvent[]): Promise<void> {
+    const before = this.#record.confirmed
+    const lost = fencedOff(before, fresh, await unit.pending(this.id))
+    const first = lost?.events[0]
+    if (!lost || !first) return
+    const ids = lost.events.map(({id}) => id)
+    const own = await unit.lastOwn(this.id, this.device, {seq: lost.seq, deviceSeq: first.deviceSeq ?? 0})
+    const base = Math.max(own, ...(await unit.basedOn(ids)))
+    await unit.setAside({
+      session: this.id,
+      events: ids,
+      reason: 'Custody had moved to another device before the server had this; it was set aside here.',
+      head: before.head + fresh.length,
+      divergence: isWorthAsking(lost.events) ? {id: first.id, base} : null,
+    })
+  }
+
+  /** Slows whoever writes faster than the server takes, and says so when it takes nothing at all. [SYNC-6] */
+  async #roomInBacklog(): Promise<void> {
+    for (let looks = 0; this.#pendingCount >= this.backlogLimit; looks++) {
+      if (looks === backlog.looks) {
+        throw new HoldfastError(
+          'backlog_full',
+          `${this.#pendingCount} entries of this session wait for the server; nothing more is taken until it has some of them`,
+          {details: {pending: this.#pendingCount, limit: this.backlogLimit}},
+        )
+      }
+      await new Promise(resolve => setTimeout(resolve, backlog.paceMs))
+    }
+  }
+
+  async #withoutRepeats(unit: UnitOfWork, authored: readonly Authored[]): Promise<readonly Authored[]> {
+    const drafts = authored.map(({draft}) => draft)
     const named = drafts.flatMap(draft => draft.id ?? [])
-    if (named.length === 0) return drafts
+    if (named.length === 0) return authored
     const known = new Map((await unit.byIds(named)).map(event => [event.id, event]))
     for (const draft of drafts) {
       const earlier = draft.id && known.get(draft.id)
@@ -138,16 +222,18 @@ export class SessionLog {
         })
       }
     }
-    return drafts.filter(
-      (draft, i) => !draft.id || (!known.has(draft.id) && drafts.findIndex(({id}) => id === draft.id) === i),
+    return authored.filter(
+      ({draft}, i) => !draft.id || (!known.has(draft.id) && drafts.findIndex(({id}) => id === draft.id) === i),
     )
   }
 
-  #fold(drafts: readonly Draft[], actor: Actor): {events: Event[]; record: SessionRecord} {
-    let {current, deviceSeq} = this.#record
-    const events = drafts.map(draft => {
+  #fold(authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
+    let {current} = this.#record
+    // A database that was set back has written more than it knows; what the log has of this device counts. [LOG-2]
+    let deviceSeq = Math.max(this.#record.deviceSeq, current.written[this.device] ?? 0)
+    const events = authored.map(one => {
       deviceSeq += 1
-      const event = this.#complete(draft, actor, deviceSeq)
+      const event = this.#complete(one, deviceSeq)
       const verdict = decide(current, event)
       if (verdict.refusal) throw refusalError(verdict.refusal)
       current = evolve(current, event)
@@ -156,7 +242,7 @@ export class SessionLog {
     return {events, record: this.#touched({...this.#record, current, deviceSeq}, events)}
   }
 
-  #complete(draft: Draft, actor: Actor, deviceSeq: number): Event {
+  #complete({draft, actor, at}: Authored, deviceSeq: number): Event {
     const event = readEvent({
       id: draft.id ?? this.environment.id('event'),
       session: this.id,
@@ -164,7 +250,7 @@ export class SessionLog {
       device: this.device,
       deviceSeq,
       actor,
-      at: this.environment.now(),
+      at: at ?? this.environment.now(),
       v: eventVersion,
       ...draft,
     })
@@ -174,6 +260,7 @@ export class SessionLog {
 
   async #refold(unit: UnitOfWork, confirmed: SessionState, fresh: readonly LoggedEvent[]): Promise<SessionRecord> {
     const pending = await unit.pending(this.id)
+    this.#pendingCount = pending.length
     const current = foldPending(confirmed, pending)
     const record = this.#touched({...this.#record, confirmed, current}, fresh)
     await unit.save(record)
@@ -197,7 +284,10 @@ export class SessionLog {
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(work)
+    const result = this.#queue.then(() => {
+      if (this.#erased) throw new HoldfastError('erased', erasedSentence(this.#erased))
+      return work()
+    })
     this.#queue = result.catch(() => undefined)
     return result
   }

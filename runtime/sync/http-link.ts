@@ -1,9 +1,9 @@
-import type {LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import {EventSourceParserStream} from 'eventsource-parser/stream'
 import * as z from 'zod'
 import {inboxItemSchema} from '../protocol/approval.ts'
 import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema} from '../protocol/fact.ts'
+import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
   custodyAnswerSchema,
@@ -15,6 +15,7 @@ import {
   pushAnswerSchema,
   sessionListSchema,
 } from '../protocol/wire.ts'
+import {modelStream} from './model-stream.ts'
 import type {ServerLink} from './server-link.ts'
 
 export type HttpLinkOptions = {
@@ -56,21 +57,25 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     request: (schema, method, path, body) => http.json(schema, method, path, body),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
-    sessions: async () => (await http.json(sessionListSchema, 'GET', '/v1/sessions')).sessions,
+    sessions: device => http.json(sessionListSchema, 'GET', `/v1/sessions?device=${path(device)}`),
+    purged: async (device, erasures) => {
+      await http.json(z.strictObject({}), 'POST', '/v1/erasures/purged', {device, erasures})
+    },
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
-    streamModel: async (name, {abortSignal, ...call}) => {
-      const body = await http.stream(
-        'POST',
-        `/v1/models/${path(name)}/stream`,
-        call,
-        abortSignal ?? new AbortController().signal,
-      )
-      return body.pipeThrough(
-        new TransformStream({transform: ({data}, out) => out.enqueue(JSON.parse(data) as LanguageModelV3StreamPart)}),
-      )
+    streamModel: (name, {abortSignal, headers: _, ...options}, call) => {
+      const signal = abortSignal ?? new AbortController().signal
+      const body = {...options, ...(call && {call})}
+      return modelStream({
+        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal),
+        reopen: call
+          ? after => http.stream('GET', `/v1/models/streams/${modelCallKey(call)}?after=${after}`, undefined, signal)
+          : null,
+        mayReopen: () => http.online,
+        signal,
+      })
     },
     inbox: async status => (await http.json(inboxSchema, 'GET', `/v1/approvals?status=${status}`)).approvals,
     decide: (approval, decision) =>
@@ -83,7 +88,7 @@ function nullWhenUnknown(error: unknown): null {
   throw error
 }
 
-type ServerSentEvent = {data: string}
+type ServerSentEvent = {id?: string | undefined; data: string}
 
 class Http {
   #cut = new AbortController()

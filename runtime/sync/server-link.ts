@@ -2,8 +2,9 @@ import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sd
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {ApprovalId, DeviceId, SessionId} from '../protocol/ids.ts'
-import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionSummary} from '../protocol/wire.ts'
+import type {ApprovalId, DeviceId, ErasureId, SessionId} from '../protocol/ids.ts'
+import type {ModelCallName} from '../protocol/model-call.ts'
+import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
  * The server as a device sees it. Every call ends: with an answer, with the server's typed error, or with `offline` or
@@ -12,16 +13,22 @@ import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionSummary} from 
 export interface ServerLink {
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   pull(session: SessionId, after: number): Promise<Page>
-  sessions(): Promise<SessionSummary[]>
-  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`. [CUS-1] */
-  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number}): Promise<CustodyAnswer>
+  /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
+  sessions(device: DeviceId): Promise<SessionList>
+  purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
+  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another. [CUS-1, CUS-3] */
+  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number; to?: DeviceId}): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
   models(): Promise<string[]>
-  streamModel(name: string, options: LanguageModelV3CallOptions): Promise<ReadableStream<LanguageModelV3StreamPart>>
-  /** What waits for a decision of this caller, or was decided. */
+  /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
+  streamModel(
+    name: string,
+    options: LanguageModelV3CallOptions,
+    call?: ModelCallName | null,
+  ): Promise<ReadableStream<LanguageModelV3StreamPart>>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
   decide(approval: ApprovalId, decision: Decision): Promise<InboxItem>
 }

@@ -1,6 +1,7 @@
 import type {Environment} from '../protocol/environment.ts'
+import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import type {SessionId} from '../protocol/ids.ts'
+import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts'
 import type {LiveMessage} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
@@ -12,10 +13,18 @@ export type SyncParts = {
   link: CuttableLink
   store: DeviceStore
   environment: Environment
+  device: DeviceId
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
+  /** Resolves when nothing of it is left on this device. */
+  purge(orders: readonly PurgeOrder[]): Promise<void>
+  /** The server takes nothing of this session, for good, and why; null once it takes something again. */
+  onRefused(session: SessionId, error: HoldfastError | null): void
 }
+
+/** Codes that the same request would get again; everything else may pass. */
+const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'conflict', 'refused', 'unreadable_event'] as const
 
 /**
  * Keeps a device level with the server over one live connection. A poke only says where to look; the records say
@@ -27,6 +36,8 @@ export class SyncClient {
   #running: Promise<void> | null = null
   #wakeUp: (() => void) | null = null
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
+  /** Sessions that are not tried again by themselves until the server speaks of them or the connection is new. */
+  readonly #refused = new Set<SessionId>()
   readonly #active = new Set<Promise<void>>()
   /** One retry at a time for each session and for the catch-up, however often it is asked for. [SYNC-6] */
   readonly #retries = new Map<SessionId | 'catch-up', ReturnType<typeof setTimeout>>()
@@ -67,7 +78,8 @@ export class SyncClient {
 
   /** Something was appended on this device: push it as soon as the server can be reached. */
   touch(session: SessionId): void {
-    if (this.#state.state === 'live' && !this.#retries.has(session)) this.#sync(session, false)
+    if (this.#state.state !== 'live' || this.#retries.has(session) || this.#refused.has(session)) return
+    this.#sync(session, false)
   }
 
   async #run(): Promise<void> {
@@ -102,6 +114,9 @@ export class SyncClient {
       case 'fact':
         this.parts.onFactChanged(message.key)
         return
+      case 'erased':
+        this.#track(this.#catchUp())
+        return
       case 'expired':
       case 'inbox':
         return
@@ -111,14 +126,36 @@ export class SyncClient {
   /** After every (re)connect: everything that either side may have missed. */
   async #catchUp(): Promise<void> {
     try {
-      const remote = await this.parts.link.sessions()
-      for (const {id, head} of remote) {
+      const {sessions, erased} = await this.parts.link.sessions(this.parts.device)
+      // First what must go, so that nothing of it is sent or built upon.
+      if (erased.length > 0) await this.#purge(erased)
+      for (const {id, head} of sessions) {
         if ((await this.parts.openLog(id)).head < head) this.#sync(id, true)
       }
       for (const {id} of await this.parts.store.sessions()) this.#sync(id, false)
     } catch {
       this.#retryLater('catch-up', () => this.#track(this.#catchUp()))
     }
+  }
+
+  async #purge(orders: readonly PurgeOrder[]): Promise<void> {
+    const {link, device, purge} = this.parts
+    await purge(orders)
+    await link.purged(
+      device,
+      orders.map(({erasure}) => erasure),
+    )
+  }
+
+  /**
+   * The server says that the session was erased; a device that had purged it before, and was put back from a copy since,
+   * is not told again by the list. Without an erasure named it is all that this device brings: then the list says more.
+   */
+  async #purgeErased(session: SessionId, error: HoldfastError): Promise<void> {
+    const erasure = erasureIdSchema.safeParse(error.details.erasure)
+    if (!erasure.success) return this.#catchUp()
+    const at = this.parts.environment.now()
+    await this.#purge([{erasure: erasure.data, whole: false, sessions: [session], at, why: 'requested'}])
   }
 
   #sync(session: SessionId, pull: boolean): void {
@@ -140,14 +177,22 @@ export class SyncClient {
       do {
         const {pull} = job
         Object.assign(job, {again: false, pull: false})
-        if (pull) await pullSession(this.parts.link, log)
+        if (pull && !isOnlyHere(log)) await pullSession(this.parts.link, log)
         await syncSession(this.parts.link, this.parts.store, log)
       } while (job.again)
       this.#busy.delete(session)
       this.#failedCalls = 0
-    } catch {
+      if (this.#refused.delete(session)) this.parts.onRefused(session, null)
+    } catch (caught) {
       this.#busy.delete(session)
-      this.#retryLater(session, () => this.#sync(session, true))
+      const error = HoldfastError.from(caught)
+      if (HoldfastError.is(error, ...forGood)) {
+        this.#refused.add(session)
+        this.parts.onRefused(session, error)
+        return
+      }
+      const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
+      if (!gone) this.#retryLater(session, () => this.#sync(session, true))
     }
   }
 
@@ -192,4 +237,16 @@ export class SyncClient {
       this.#wakeUp = done
     })
   }
+}
+
+function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Opened here and not confirmed yet: to pull what the server does not know would fail again and again, and never push. */
+function isOnlyHere({state, record}: SessionLog): boolean {
+  return state.session !== null && record.confirmed.session === null
 }

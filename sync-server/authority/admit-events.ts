@@ -1,12 +1,15 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
+import {sameJson} from '../../runtime/protocol/json.ts'
+import {noSlots} from '../../runtime/protocol/slots.ts'
 import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
 import {type AppendBatch, appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
 import {commitBatch} from './commit-batch.ts'
+import {goneError} from './erase.ts'
 import {judgeEvent, remember} from './judge-event.ts'
 import {pokeAbout} from './poke.ts'
 import {rejected, type Screened, screenEvents} from './screen-event.ts'
@@ -17,7 +20,7 @@ export type Admission = PushAnswer & {proposed: OperationId[]}
  * Admits a batch in one transaction under the session's lock, a verdict for each event; consequences (voided
  * operations) commit with the event that has them. [SYNC-1, LOG-2, LOG-3, RUN-4]
  *
- * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's
+ * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's, `erased` for one that was
  */
 export async function admitEvents(
   authority: Authority,
@@ -27,6 +30,7 @@ export async function admitEvents(
 ): Promise<Admission> {
   const screened = await screenEvents(principal, session, values)
   const {tenant, subject} = principal
+  await refuseStaleDevice(authority, principal, screened)
   const opens = screened.some(one => 'event' in one && isOpening(one.event))
   const key = {tenant, session, subject, ...(opens && {create: subject})}
   const admitted = await authority.store.sessions.locked(key, async locked => {
@@ -35,11 +39,26 @@ export async function admitEvents(
     await commitBatch(authority, tenant, locked, batch)
     return {verdicts, head: batch.state.head, before: locked.state, sealed: batch.sealed}
   })
-  if (!admitted) return unknownSession(screened)
+  if (!admitted) {
+    const gone = await goneError(authority.store, principal, session)
+    if (gone.code === 'erased') throw gone
+    return unknownSession(screened)
+  }
   const {verdicts, head, before, sealed} = admitted.value
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   const proposed = sealed.flatMap(({event}) => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
   return {verdicts, head, proposed}
+}
+
+/** What a device brings from before its subject was erased would bring part of it back. [RET-3] */
+async function refuseStaleDevice(
+  {store}: Authority,
+  principal: Principal,
+  screened: readonly Screened[],
+): Promise<void> {
+  const device = screened.flatMap(one => ('event' in one ? [one.event.device] : []))[0]
+  if (!device || !(await store.devices.isStale(principal, device))) return
+  throw new HoldfastError('erased', 'This device holds records of a subject that was erased; purge them first.')
 }
 
 /**
@@ -89,8 +108,14 @@ async function judge(
 
 async function sourceFault(locked: LockedSession, event: Event): Promise<HoldfastError | null> {
   if (event.kind !== 'session.forked') return null
-  const head = await locked.headOf(event.data.from.session)
-  return head === null || head < event.data.from.seq
-    ? new HoldfastError('not_found', 'The session to branch from has no such event.')
-    : null
+  const {from, slots = noSlots} = event.data
+  const head = await locked.headOf(from.session)
+  if (head === null || head < from.seq) {
+    return new HoldfastError('not_found', 'The session to branch from has no such event.')
+  }
+  // What a branch inherits is what the record says, not what a device claims. [WRK-3]
+  if (sameJson(slots, await locked.slotsAsOf(from.session, from.seq))) return null
+  return new HoldfastError('bad_input', `event.data.slots: expected the slots of the source as of event ${from.seq}`, {
+    details: {field: 'data.slots'},
+  })
 }

@@ -1,8 +1,9 @@
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {type Actor, type DataOf, type Event, readEvent, type ServerKind} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {EventId, RunId, SessionId} from '../../runtime/protocol/ids.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
-import {evolve, type SessionState} from '../../runtime/protocol/session.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {SealedEvent} from '../storage/store.ts'
 import {contentHash} from './hash.ts'
 

@@ -1,8 +1,7 @@
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import type {AuditEntry, LockedSession} from '../storage/store.ts'
 import {appendBatch, type ServiceDraft, serverEvent, serviceFor} from './append-batch.ts'
 import type {Authority} from './authority.ts'
@@ -16,8 +15,6 @@ export type Appended = {refusal: Refusal | null; event: null} | {refusal: null; 
 /**
  * Appends one event of the server's own if the state under the lock still allows it. Whatever was looked up before may
  * have moved; only what `decide` meets here counts. A draft that depends on that state is made here, too. [RUN-1, APP-2]
- *
- * @throws HoldfastError `internal` if the session has gone
  */
 export async function appendServiceEvent(
   authority: Authority,
@@ -37,9 +34,19 @@ export async function appendServiceEvent(
     await commitBatch(authority, where.tenant, locked, batch, auditOf?.(event))
     return {refusal: null, event: numbered, before: locked.state, subject: locked.subject, sealed: batch.sealed}
   })
-  if (!result) throw new HoldfastError('internal', 'The session of an operation is gone.')
+  if (!result) return {refusal: erasedSession(), event: null}
   if (!result.value.event) return result.value
   const {event, before, subject, sealed} = result.value
   pokeAbout(authority, {...where, subject}, before, sealed)
   return {refusal: null, event}
+}
+
+function erasedSession(): Refusal {
+  return {
+    code: 'refused',
+    asked: 'an event of the server',
+    met: 'a session that was erased',
+    owner: 'control plane',
+    legal: [],
+  }
 }

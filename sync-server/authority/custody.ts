@@ -1,12 +1,13 @@
 import {type CustodyState, decideClaim} from '../../runtime/protocol/custody.ts'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {DeviceId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
 import {commitBatch} from './commit-batch.ts'
+import {goneError} from './erase.ts'
 import {pokeAbout} from './poke.ts'
 
 export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyState; head: number}
@@ -14,31 +15,47 @@ export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyS
 /**
  * Grants the next epoch to whoever saw the current one: of two claims at once exactly one wins. [CUS-1]
  *
- * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's
+ * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's, `erased` for one that was
  */
 export async function claimCustody(
   authority: Authority,
   principal: Principal,
   session: SessionId,
-  claim: {device: DeviceId; sawEpoch: number},
+  claim: Claim,
 ): Promise<ClaimAnswer> {
   const {store, environment} = authority
   const {tenant, subject} = principal
   const result = await store.sessions.locked({tenant, subject, session}, async locked => {
     const batch = appendBatch(session, locked.state, environment)
-    const {refusal, grant} = judgeClaim(locked.state.custody, claim)
+    const {refusal, grant} = judgeHandOver(locked.state, claim) ?? judgeClaim(locked.state.custody, claim)
     if (grant) await batch.serve('custody', {kind: 'custody.granted', data: grant})
     await commitBatch(authority, tenant, locked, batch)
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
-  if (!result) throw new HoldfastError('not_found', 'No such session.')
+  if (!result) throw await goneError(store, principal, session)
   const {refusal, before, after, sealed} = result.value
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   return refusal ? {refusal} : {refusal: null, custody: after.custody, head: after.head}
 }
 
-type Claim = {device: DeviceId; sawEpoch: number}
+type Claim = {device: DeviceId; sawEpoch: number; to?: DeviceId | undefined}
 type ClaimJudgement = {refusal: Refusal | null; grant: DataOf<'custody.granted'> | null}
+
+/** Pure: custody goes to a device that is known here, or a person's slip of the hand would leave nobody at work. [CUS-3] */
+export function judgeHandOver({custody, written}: SessionState, {device, sawEpoch, to}: Claim): ClaimJudgement | null {
+  if (to === undefined || to === device) return null
+  const judged = judgeClaim(custody, {device: to, sawEpoch})
+  if (judged.refusal || !judged.grant) return judged
+  if (written[to] !== undefined) return {refusal: null, grant: {...judged.grant, reason: 'handed_over'}}
+  const refusal: Refusal = {
+    code: 'refused',
+    asked: `custody for ${to}`,
+    met: 'a device that has written nothing in this session',
+    owner: 'control plane',
+    legal: ['write from that device, or take over there'],
+  }
+  return {refusal, grant: null}
+}
 
 /** Pure: what a claim comes to in this state. */
 export function judgeClaim(custody: CustodyState, {device, sawEpoch}: Claim): ClaimJudgement {

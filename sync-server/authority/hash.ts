@@ -9,7 +9,12 @@ export async function sha256(text: string): Promise<string> {
 
 /** Equal for two deliveries of one event whatever the order of their keys. [LOG-3] */
 export function contentHash(event: Envelope | Event): Promise<string> {
-  return sha256(sortedJson(eventContent(event)))
+  return hashJson(eventContent(event))
+}
+
+/** Equal for equal values, whatever the order of their keys. */
+export function hashJson(value: Json): Promise<string> {
+  return sha256(sortedJson(value))
 }
 
 /** Not RFC 8785, which has no text for a lone surrogate: an event may hold one, and its hash never leaves the server. */

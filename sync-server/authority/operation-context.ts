@@ -2,9 +2,10 @@ import type {Json} from '../../runtime/protocol/json.ts'
 import type {operationTransitions} from '../../runtime/protocol/operation.ts'
 import type {OperationDefinition, OperationRequest, Operations} from '../define-operation.ts'
 import type {FactSource} from '../facts.ts'
+import type {OrphanedEffect} from '../storage/erasure-book.ts'
 import type {LedgerRow, LockedSession} from '../storage/store.ts'
 import type {ServiceDraft} from './append-batch.ts'
-import {type Appended, appendServiceEvent} from './append-service-event.ts'
+import {appendServiceEvent} from './append-service-event.ts'
 import type {Authority} from './authority.ts'
 
 export type OperationContext = Authority & {operations: Operations; facts: FactSource}
@@ -23,18 +24,41 @@ export function requestOf(row: LedgerRow, input: Json): OperationRequest<unknown
   return {operation: row.operation, input, tenant: row.tenant, subject: row.requestedBy}
 }
 
-/** What the state under the lock makes of it; `event` is null when somebody voided, decided or finished it meanwhile. */
+/** What the state under the lock makes of it; null when somebody voided, decided or finished it meanwhile. */
 export async function say(
   context: OperationContext,
   row: LedgerRow,
   draft: OperationDraft | ((session: LockedSession) => Promise<OperationDraft | null>),
-): Promise<Appended['event']> {
+): Promise<Pick<OperationDraft, 'kind'> | null> {
   const where = {tenant: row.tenant, session: row.session}
   const about = async (session: LockedSession) => {
     const said = typeof draft === 'function' ? await draft(session) : draft
     return said && {run: row.run, ...said}
   }
-  return (await appendServiceEvent(context, where, about)).event
+  const {event} = await appendServiceEvent(context, where, about)
+  if (event) return {kind: event.kind as OperationDraft['kind']}
+  if (typeof draft === 'function') return null
+  return (await settleOrphan(context, row, draft)) ? {kind: draft.kind} : null
+}
+
+/** An effect that was under way when its session was erased has ended: the ledger says how, there is no log to. [OP-4] */
+async function settleOrphan({store, environment}: OperationContext, row: LedgerRow, draft: ServiceDraft) {
+  const ended = outcomeOf(draft)
+  if (!ended) return false
+  return store.erasures.settle({...ended, tenant: row.tenant, operation: row.operation, at: environment.now()})
+}
+
+function outcomeOf(draft: ServiceDraft): Pick<OrphanedEffect, 'status' | 'outcome'> | null {
+  switch (draft.kind) {
+    case 'operation.executed':
+      return {status: 'executed', outcome: draft.data.receipt}
+    case 'operation.failed':
+      return {status: 'failed', outcome: null}
+    case 'operation.uncertain':
+      return {status: 'uncertain', outcome: null}
+    default:
+      return null
+  }
 }
 
 export type OperationDraft = Extract<ServiceDraft, {kind: keyof typeof operationTransitions}>

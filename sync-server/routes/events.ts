@@ -4,7 +4,8 @@ import {type Page, type PushAnswer, pushSchema} from '../../runtime/protocol/wir
 import {admitEvents} from '../authority/admit-events.ts'
 import type {Authority} from '../authority/authority.ts'
 import type {DueWorker} from '../authority/due-worker.ts'
-import {type App, noSuchSession, readBody, sessionParam} from './http.ts'
+import {goneError} from '../authority/erase.ts'
+import {type App, readBody, sessionParam} from './http.ts'
 
 const cursorSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
 
@@ -22,7 +23,7 @@ export function eventRoutes(app: App, authority: Authority, worker: DueWorker): 
     const session = sessionParam(c)
     const after = Number(parse(cursorSchema, c.req.query('after') ?? '0', 'after'))
     const page = await authority.store.sessions.page(c.get('principal'), session, after)
-    if (!page) throw noSuchSession()
+    if (!page) throw await goneError(authority.store, c.get('principal'), session)
     const last = page.events.at(-1)?.seq ?? after
     // Read before the events were: an event that committed in between may already be on this page.
     const head = Math.max(page.head, page.events.length > 0 ? last : 0)

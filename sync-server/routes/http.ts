@@ -8,7 +8,7 @@ export type Env = {Variables: {principal: Principal}}
 export type App = Hono<Env>
 export type Ctx = Context<Env>
 
-type Status = 400 | 401 | 403 | 404 | 409 | 413 | 426 | 500 | 502 | 503 | 504
+type Status = 400 | 401 | 403 | 404 | 409 | 410 | 413 | 426 | 429 | 500 | 502 | 503 | 504
 
 const statuses: Partial<Record<ErrorCode, Status>> = {
   bad_input: 400,
@@ -18,10 +18,12 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   forbidden: 403,
   not_found: 404,
   conflict: 409,
+  erased: 410,
   refused: 409,
   stale_epoch: 409,
   too_large: 413,
   version_mismatch: 426,
+  budget_exhausted: 429,
   model_failed: 502,
   deadline: 504,
 }
@@ -58,8 +60,4 @@ export function sessionParam(c: Ctx): SessionId {
 
 export function runParam(c: Ctx): RunId {
   return parse(runIdSchema, c.req.param('id'), 'run')
-}
-
-export function noSuchSession(): HoldfastError {
-  return new HoldfastError('not_found', 'No such session.')
 }

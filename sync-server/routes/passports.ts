@@ -1,18 +1,32 @@
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import * as z from 'zod'
+import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
 import {isReadable, readEvent} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {RunId, SessionId} from '../../runtime/protocol/ids.ts'
-import {type Passport, passportOf} from '../../runtime/protocol/passport.ts'
-import {evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {overPassport, type Passport, passportOf} from '../../runtime/protocol/passport.ts'
+import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {goneError} from '../authority/erase.ts'
 import type {Owner} from '../principal.ts'
+import {effectsAfter} from '../standing.ts'
 import type {SessionStore, Store} from '../storage/store.ts'
-import {type App, runParam} from './http.ts'
+import {type App, runParam, sessionParam} from './http.ts'
 
-export function passportRoutes(app: App, {sessions}: Store): void {
+const seqSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
+
+export function passportRoutes(app: App, store: Store): void {
+  const {sessions} = store
   app.get('/v1/runs/:id/passport', async c => {
     const run = runParam(c)
     const passport = await findPassport(sessions, c.get('principal'), run)
     if (!passport) throw new HoldfastError('not_found', 'No such run.')
     return c.json(passport)
+  })
+
+  app.get('/v1/sessions/:id/effects', async c => {
+    const from = {session: sessionParam(c), seq: Number(parse(seqSchema, c.req.query('after') ?? '0', 'after'))}
+    const effects = await effectsAfter(sessions, c.get('principal'), from)
+    if (!effects) throw await goneError(store, c.get('principal'), from.session)
+    return c.json(effects)
   })
 }
 
@@ -20,7 +34,9 @@ async function findPassport(sessions: SessionStore, owner: Owner, run: RunId): P
   const session = await sessions.sessionOfRun(owner, run)
   const state = session && (await sessions.state(owner, session))
   if (!state) return null
-  return state.run?.id === run ? passportOf(state) : earlierPassport(sessions, owner, session, run)
+  const passport = state.run?.id === run ? passportOf(state) : await earlierPassport(sessions, owner, session, run)
+  const standing = passport?.branch && (await effectsAfter(sessions, owner, passport.branch.from))
+  return passport?.branch && standing ? {...passport, branch: {...passport.branch, standing}} : passport
 }
 
 /** Control state knows the latest run only; what an earlier one was is folded from the log, as it last stood. [ID-5] */
@@ -36,15 +52,13 @@ async function earlierPassport(
     if (!page || page.events.length === 0) return null
     for (const envelope of page.events) {
       const event = readEvent(envelope)
-      if (state.run?.id === run && isReadable(event) && event.kind === 'run.started')
-        return superseded(state, page.head)
+      if (state.run?.id === run && isReadable(event) && event.kind === 'run.started') return over(state, page.head)
       state = evolve(state, event)
     }
   }
 }
 
-function superseded(state: SessionState, head: number): Passport | null {
+function over(state: SessionState, head: number): Passport | null {
   const passport = passportOf(state)
-  const over = {legal: false, why: 'A later run of this session has started.'}
-  return passport && {...passport, lastConfirmed: head, may: {...passport.may, resume: over, retry: over, cancel: over}}
+  return passport && overPassport({...passport, lastConfirmed: head}, 'superseded')
 }

@@ -1,9 +1,16 @@
 import {migrations} from './migrations.ts'
 import type {Sql} from './sql.ts'
 
+/** Any number, as long as it stays the same: "hold" in ASCII. */
+const migrationLock = 0x686f6c64
+
 /** Brings the schema up to date: each step once, whole or not at all, also when several processes start together. */
 export async function migrate(sql: Sql): Promise<void> {
-  await sql.query('CREATE TABLE IF NOT EXISTS hf_migrations (name TEXT PRIMARY KEY)')
+  await sql.transaction(async tx => {
+    // IF NOT EXISTS is no lock: of two processes that start together on Postgres one would fail.
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [migrationLock])
+    await tx.query('CREATE TABLE IF NOT EXISTS hf_migrations (name TEXT PRIMARY KEY)')
+  })
   for (const {name, statements} of migrations) {
     await sql.transaction(async tx => {
       // The insert is the lock: a second process waits here until the first has committed, then finds the row.

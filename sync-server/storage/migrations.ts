@@ -83,4 +83,85 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'DROP INDEX hf_approvals_open',
     ],
   },
+  {
+    name: 'memory',
+    statements: [
+      // Its row is the lock on a subject's memory, its cursor the last change of all.
+      `CREATE TABLE hf_memory_subjects (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, cursor BIGINT NOT NULL, PRIMARY KEY (tenant, subject))`,
+      // A tombstone has an empty body: nothing of what was said is left in the row.
+      `CREATE TABLE hf_memory (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, cursor BIGINT NOT NULL, status TEXT NOT NULL,
+        valid_until BIGINT, body TEXT NOT NULL, updated_at BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      'CREATE UNIQUE INDEX hf_memory_changes ON hf_memory (tenant, subject, cursor)',
+      `CREATE INDEX hf_memory_ends ON hf_memory (valid_until)
+        WHERE status IN ('accepted', 'corrected') AND valid_until IS NOT NULL`,
+      `CREATE TABLE hf_memory_sources (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, session TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, session))`,
+      'CREATE INDEX hf_memory_by_session ON hf_memory_sources (tenant, subject, session)',
+      `CREATE TABLE hf_memory_vectors (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, item TEXT NOT NULL, embedder TEXT NOT NULL, vector TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, item, embedder))`,
+    ],
+  },
+  {
+    name: 'erasure-1',
+    statements: [
+      `CREATE TABLE hf_erasures (
+        tenant TEXT NOT NULL, id TEXT NOT NULL, subject TEXT NOT NULL, session TEXT, sessions TEXT NOT NULL,
+        requested_by TEXT, derived BIGINT NOT NULL, layers TEXT NOT NULL, requested_at BIGINT NOT NULL,
+        erased_at BIGINT, files_at BIGINT, completed_at BIGINT, PRIMARY KEY (tenant, id))`,
+      'CREATE INDEX hf_erasures_by_subject ON hf_erasures (tenant, subject, requested_at)',
+      `CREATE INDEX hf_erasures_unfinished ON hf_erasures (requested_at)
+        WHERE erased_at IS NULL OR files_at IS NULL`,
+      `CREATE TABLE hf_tombstones (
+        tenant TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, erasure TEXT NOT NULL, at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, session))`,
+      'CREATE INDEX hf_tombstones_by_erasure ON hf_tombstones (tenant, erasure)',
+      `CREATE TABLE hf_devices (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, first_seen BIGINT NOT NULL,
+        last_seen BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      `CREATE TABLE hf_purges (
+        tenant TEXT NOT NULL, erasure TEXT NOT NULL, device TEXT NOT NULL, subject TEXT NOT NULL, purged_at BIGINT,
+        PRIMARY KEY (tenant, erasure, device))`,
+    ],
+  },
+  {
+    name: 'models-calls-tokens',
+    statements: [
+      `CREATE TABLE hf_model_calls (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, session TEXT, run TEXT, step TEXT,
+        attempt BIGINT, try BIGINT, model TEXT NOT NULL, request_hash TEXT NOT NULL, owner TEXT NOT NULL,
+        status TEXT NOT NULL, lease_until BIGINT NOT NULL, followed_until BIGINT NOT NULL, started_at BIGINT NOT NULL,
+        ended_at BIGINT, parts BIGINT NOT NULL, input_tokens BIGINT NOT NULL, output_tokens BIGINT NOT NULL,
+        cost_micros BIGINT NOT NULL, estimated BIGINT NOT NULL, PRIMARY KEY (tenant, subject, key))`,
+      'CREATE INDEX hf_model_calls_by_time ON hf_model_calls (tenant, started_at)',
+      'CREATE INDEX hf_model_calls_by_run ON hf_model_calls (tenant, run)',
+      'CREATE INDEX hf_model_calls_by_session ON hf_model_calls (tenant, session)',
+      `CREATE INDEX hf_model_calls_open ON hf_model_calls (lease_until) WHERE status = 'open'`,
+      `CREATE TABLE hf_model_parts (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, key TEXT NOT NULL, first BIGINT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, key, first))`,
+      'CREATE TABLE hf_model_tenants (tenant TEXT PRIMARY KEY)',
+    ],
+  },
+  {
+    name: 'models-run-totals',
+    statements: [
+      `CREATE TABLE hf_run_totals (
+        tenant TEXT NOT NULL, run TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, status TEXT NOT NULL,
+        started_at BIGINT NOT NULL, ended_at BIGINT, counted_at BIGINT, failures BIGINT NOT NULL DEFAULT 0,
+        steps BIGINT NOT NULL DEFAULT 0, input_tokens BIGINT NOT NULL DEFAULT 0,
+        output_tokens BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (tenant, run))`,
+      'CREATE INDEX hf_run_totals_by_end ON hf_run_totals (tenant, counted_at)',
+    ],
+  },
+  {
+    name: 'slots',
+    statements: [
+      `CREATE INDEX hf_events_slots ON hf_events (tenant, session, seq)
+        WHERE kind IN ('session.forked', 'slots.patched')`,
+    ],
+  },
 ]

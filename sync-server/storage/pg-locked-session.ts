@@ -1,6 +1,7 @@
 import {type Event, eventContent} from '../../runtime/protocol/event.ts'
 import type {EventId, OperationId, RunId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
-import type {SessionState} from '../../runtime/protocol/session.ts'
+import {storedSession} from '../../runtime/protocol/session.ts'
+import {foldSlots, type Slots, slotHistoryKinds} from '../../runtime/protocol/slots.ts'
 import {insertAudit} from './pg-audit.ts'
 import {changeDue} from './pg-due-work.ts'
 import {jsonText, projectEvents, type Where} from './project-events.ts'
@@ -21,10 +22,11 @@ export function lockedSession(tx: SqlQuery, key: SessionKey, row: SessionRow): L
   const subject = row.subject as SubjectId
   return {
     subject,
-    state: JSON.parse(row.state) as SessionState,
+    state: storedSession(row.state),
     known: events => known(tx, key, events),
     headOf: session => headOf(tx, key, subject, session),
     usage: of => toolUsage(tx, key, of),
+    slotsAsOf: (session, seq) => slotsAsOf(tx, key, session, seq),
     append: (sealed, commit) => append(tx, {tenant: key.tenant, session: key.session, subject}, sealed, commit),
   }
 }
@@ -35,6 +37,15 @@ async function headOf(tx: SqlQuery, key: SessionKey, subject: SubjectId, session
     [key.tenant, session, subject],
   )
   return row ? Number(row.head) : null
+}
+
+async function slotsAsOf(tx: SqlQuery, key: SessionKey, session: SessionId, seq: number): Promise<Slots> {
+  const kinds = slotHistoryKinds.map(kind => `'${kind}'`).join(', ')
+  const rows = await tx.query<{body: string}>(
+    `SELECT body FROM hf_events WHERE tenant = $1 AND session = $2 AND seq <= $3 AND kind IN (${kinds}) ORDER BY seq`,
+    [key.tenant, session, seq],
+  )
+  return foldSlots(rows.map(row => JSON.parse(row.body)))
 }
 
 async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Known> {

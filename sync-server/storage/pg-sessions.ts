@@ -1,7 +1,7 @@
 import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
 import {type Envelope, envelopeSchema} from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, storedSession} from '../../runtime/protocol/session.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import type {SessionSummary} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
@@ -19,7 +19,7 @@ export function pgSessions(sql: Sql): SessionStore {
         'SELECT state FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
         [owner.tenant, session, owner.subject],
       )
-      return row ? (JSON.parse(row.state) as SessionState) : null
+      return row ? storedSession(row.state) : null
     },
     sessionOfRun: async (owner, run) => {
       const [row] = await sql.query<{session: string}>(
@@ -54,6 +54,10 @@ async function inLock<T>(
   let row = await lockRow(tx, key)
   const created = !row && key.create !== undefined
   if (created) row = await insertRow(tx, key)
+  if (created && row && (await isErased(tx, key))) {
+    await tx.query('DELETE FROM hf_sessions WHERE tenant = $1 AND id = $2', [key.tenant, row.id])
+    return null
+  }
   if (!row || (key.subject !== undefined && row.subject !== key.subject)) return null
   const value = await work(lockedSession(tx, key, row))
   if (created)
@@ -83,6 +87,12 @@ async function insertRow(tx: SqlQuery, key: SessionKey): Promise<SessionRow | nu
     const row = await lockRow(tx, key)
     if (row || made.length > 0) return row
   }
+}
+
+/** Looked up after the insert, which has waited for an erasure that was under way. [RET-3] */
+async function isErased(tx: SqlQuery, {tenant, session}: SessionKey): Promise<boolean> {
+  const rows = await tx.query('SELECT 1 FROM hf_tombstones WHERE tenant = $1 AND session = $2', [tenant, session])
+  return rows.length > 0
 }
 
 async function list(sql: Sql, owner: Owner, limit: number): Promise<SessionSummary[]> {

@@ -3,9 +3,16 @@ import {pgApprovals} from './pg-approvals.ts'
 import {pgApproverKeys} from './pg-approver-keys.ts'
 import {pgAudit} from './pg-audit.ts'
 import {pgDelegations} from './pg-delegations.ts'
+import {pgDevices} from './pg-devices.ts'
 import {pgDueWork} from './pg-due-work.ts'
+import {pgErasures} from './pg-erasures.ts'
 import {pgLedger} from './pg-ledger.ts'
+import {pgMemory} from './pg-memory.ts'
+import {pgModelCalls} from './pg-model-calls.ts'
 import {pgSessions} from './pg-sessions.ts'
+import {pgTasks} from './pg-tasks.ts'
+import {pgTokens} from './pg-tokens.ts'
+import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 
@@ -25,5 +32,12 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     delegations: pgDelegations(sql),
     keys: pgApproverKeys(sql),
     due: pgDueWork(sql),
+    memory: pgMemory(sql),
+    erasures: pgErasures(sql),
+    devices: pgDevices(sql),
+    scrub: () => scrub(sql),
+    modelCalls: pgModelCalls(sql),
+    tokens: pgTokens(sql),
+    tasks: pgTasks(sql),
   }
 }

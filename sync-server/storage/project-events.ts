@@ -2,6 +2,7 @@ import type {Endorsement} from '../../runtime/protocol/approval.ts'
 import type {DataOf, Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import {projectRunTotals} from './project-run-totals.ts'
 import type {SqlQuery, SqlValue} from './sql.ts'
 import type {SealedEvent} from './store.ts'
 
@@ -17,7 +18,10 @@ export async function projectEvents(
   sealed: readonly SealedEvent[],
   at: number,
 ): Promise<void> {
-  for (const {event} of sealed) await project(tx, where, event, at)
+  for (const {event} of sealed) {
+    await project(tx, where, event, at)
+    await projectRunTotals(tx, where, event, at)
+  }
 }
 
 async function project(tx: SqlQuery, where: Where, event: Event, at: number): Promise<void> {

@@ -13,11 +13,16 @@ import type {
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {SessionSummary, UncertainItem} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DelegationBook, KeyBook} from './approver-records.ts'
 import type {DueChange, DueWork} from './due-work.ts'
+import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
+import type {MemoryStore} from './memory-store.ts'
+import type {TaskBook} from './task-book.ts'
+import type {ModelCallBook, TokenStore} from './token-store.ts'
 
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
@@ -28,6 +33,17 @@ export interface Store {
   readonly delegations: DelegationBook
   readonly keys: KeyBook
   readonly due: DueWork
+  readonly memory: MemoryStore
+  readonly erasures: ErasureBook
+  readonly devices: DeviceRegister
+  /**
+   * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
+   * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
+   */
+  scrub(): Promise<boolean>
+  readonly modelCalls: ModelCallBook
+  readonly tokens: TokenStore
+  readonly tasks: TaskBook
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -61,6 +77,8 @@ export interface LockedSession {
   known(events: readonly Event[]): Promise<Known>
   /** Head of another session of the same tenant and subject; null if there is none. */
   headOf(session: SessionId): Promise<number | null>
+  /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
+  slotsAsOf(session: SessionId, seq: number): Promise<Slots>
   /**
    * What has been started of a tool in this tenant, as of now: nobody else starts one until this transaction ends, so
    * that of two processes only one sees the last free place. With a subject, only what that subject proposed.
@@ -145,6 +163,9 @@ export type AuditEntry = {
     | 'key.revoked'
     | 'key.refused'
     | 'webhook.given_up'
+    | 'session.erased'
+    | 'subject.erased'
+    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
   /** Id of the record it is about. */
   about: string
   reason: string

@@ -2,8 +2,11 @@ import {mkdtemp, rm} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, test} from 'vitest'
+import {describeAgent} from '../../runtime/loop/describe-agent.ts'
 import {nextStep} from '../../runtime/loop/next-step.ts'
-import {buildView, inOrderSeen, selectEvents, windowKinds} from '../../runtime/loop/prepare-view.ts'
+import {prepareView} from '../../runtime/loop/prepare-view.ts'
+import {inOrderSeen, windowKinds} from '../../runtime/loop/select-events.ts'
+import {nothingBeside} from '../../runtime/loop/view-sections.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
@@ -31,7 +34,8 @@ const openLog = async (id: SessionId) =>
 
 const prepare = async (id: SessionId) => {
   const events = (await store.read(id, 400, windowKinds)).map(({event}) => event)
-  return buildView(desk, selectEvents(inOrderSeen(events, {answers: [], hidden: []}), desk.budgets.viewTokens))
+  const seen = inOrderSeen(events, {answers: [], hidden: []})
+  return prepareView(desk, seen, {...nothingBeside, viewTokens: desk.budgets.viewTokens})
 }
 
 test('durable writes of one agent step, against one strict append', async () => {
@@ -54,7 +58,7 @@ test('opening a session of 10,000 events and finding its next step, against read
   const read = await median(50, () => store.read(id, 50))
   const open = await median(50, async () => {
     const log = await openLog(id)
-    nextStep(log.state, {device: (await store.device()).id, agents: [desk]})
+    nextStep(log.state, {device: (await store.device()).id, agents: [await describeAgent(desk)]})
   })
   report('open at 10k events + next step', {name: 'read of the last 50 events', ms: read}, open, '≤ 1.5×')
 })

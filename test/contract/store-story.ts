@@ -1,8 +1,10 @@
 import type {DataOf, Event, Kind} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import {evolve, type SessionState} from '../../runtime/protocol/session.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import type {SealedEvent} from '../../sync-server/storage/store.ts'
+import {pinWith} from '../support/pin.ts'
 
 /** Events of one session as a store gets them: already decided on, not yet numbered. */
 export function storyOf(session: SessionId) {
@@ -30,8 +32,7 @@ export function storyOf(session: SessionId) {
     }) as Event
   const serverSide = {device: null, deviceSeq: null, run}
   const post = () => event('message.posted', {text: 'Hello\0\ud800'})
-  const budgets = {maxSteps: 1, maxToolCallsPerStep: 1, viewTokens: 256, modelCallMs: 1, toolCallMs: 1}
-  const pin = {agent: 'desk', version: '1', tools: [], model: 'm', budgets}
+  const pin = pinWith({tools: []})
   const proposal = {operation, call, tool: 'refundOrder', version: '1', input: {cents: 5}, basis: {}}
 
   return {

@@ -1,25 +1,27 @@
 import {PGlite} from '@electric-sql/pglite'
 import {beforeAll, describe, expect, test} from 'vitest'
-import type {FactContext, FactSource} from '../../sync-server/index.ts'
+import {type FactContext, type FactSource, pgliteSql, type Sql} from '../../sync-server/index.ts'
 import {shopFacts} from '../../web-demo/shop/facts.ts'
 import {openShopTables} from '../../web-demo/shop/schema.ts'
 import {type ShopTables, shopTables} from '../../web-demo/shop/shop-tables.ts'
+import {realPostgres} from '../support/real-postgres.ts'
 
-let db: PGlite
+let sql: Sql
 let shop: ShopTables
 const refund = (orderId: string, cents: number) => ({orderId, cents, reason: 'Arrived broken'})
 
 beforeAll(async () => {
-  db = await PGlite.create()
-  await openShopTables(db)
-  shop = shopTables(db)
+  const db = await PGlite.create()
+  sql = pgliteSql(db)
+  await openShopTables(sql)
+  shop = shopTables(sql)
   return () => db.close()
 }, 60_000)
 
 describe('the shop', () => {
   test('is filled once, and what happened since survives another start', async () => {
     await shop.pay('op-start', refund('A18', 100))
-    await openShopTables(db)
+    await openShopTables(sql)
     expect(await shop.orders()).toHaveLength(13)
     expect((await shop.order('A18'))?.order.refundedCents).toBe(100)
   })
@@ -53,6 +55,24 @@ describe('the shop', () => {
 
   test('an unknown order is refused by name', async () => {
     expect(await shop.pay('op-unknown', refund('Z99', 100))).toEqual({refused: 'There is no order Z99.'})
+  })
+})
+
+describe('the shop on Postgres', () => {
+  const postgres = realPostgres()
+
+  test('servers that start together fill it once, and refunds at the same moment wait for each other', async () => {
+    await Promise.all([openShopTables(postgres().sql), openShopTables(postgres().sql)])
+    const shops = shopTables(postgres().sql)
+    expect(await shops.orders()).toHaveLength(12)
+    const names = Array.from({length: 8}, (_, index) => `op-pg-${index}`)
+    const payments = await Promise.all(names.map(name => shops.pay(name, refund('D07', 2000))))
+    expect(payments.filter(payment => 'paid' in payment)).toHaveLength(1)
+    const [settled, paid] = await Promise.all([
+      shops.receiptOrClose('op-both'),
+      shops.pay('op-both', refund('B23', 500)),
+    ])
+    expect('paid' in paid).toBe(settled !== null)
   })
 })
 

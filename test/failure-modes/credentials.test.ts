@@ -3,6 +3,7 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import {defineTool} from '../../runtime/loop/define.ts'
 import {defineAgent, gatewayModel, type NodeRuntime, openRuntime} from '../../runtime/node.ts'
 import type {Session} from '../../runtime/page/page-runtime.ts'
+import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Passport} from '../../runtime/protocol/passport.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
@@ -11,6 +12,8 @@ import {defineOperation} from '../../sync-server/index.ts'
 import {until} from '../support/crashable-device.ts'
 import {desk, lookupOrder, openTestServer, refundOrder, saveNote, type TestServer} from '../support/desk.ts'
 import {tablesWith} from '../support/scan-database.ts'
+
+const someDevice = systemEnvironment.id('device')
 
 // Put together here, so that no scanner takes this file for a leak.
 const key = (name: string) => `sk-${name}-4f9aK2mQ8rT1vX7zB3nD`
@@ -138,8 +141,8 @@ async function gatherErrors(): Promise<void> {
   const good = await shop.link('maya')
   const forged = shop.linkWith(async () => `${token}x`)
   const attempts = [
-    forged.sessions(),
-    shop.linkWith(async () => 'no token at all').sessions(),
+    forged.sessions(someDevice),
+    shop.linkWith(async () => 'no token at all').sessions(someDevice),
     good.pull(`ses_${token}` as never, 0),
     good.streamModel('keyed', {prompt: []}),
     good.push(session.id, [{id: token, headers: {authorization: `Bearer ${token}`}} as never]),

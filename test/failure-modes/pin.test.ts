@@ -1,6 +1,7 @@
 import {describe, expect, test} from 'vitest'
 import type {AgentHost} from '../../runtime/loop/define.ts'
 import {defineAgent, defineTool} from '../../runtime/node.ts'
+import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {deskHost, Killer, until} from '../support/crashable-device.ts'
 import {desk as deskAgent, lookupOrder, refundOrder, saveNote} from '../support/desk.ts'
@@ -41,16 +42,37 @@ async function waitingScene() {
 }
 
 describe('a run without a route or agent version', () => {
-  test('[PIN-1] what it started with stands in its first event: agent, version, every tool, model and budgets', async () => {
+  test('[PIN-1] what it started with stands in its first event: agent, version, every tool by its hash, model, policy, budgets, memory, route and correlation', async () => {
     const {scene} = await waitingScene()
     const [started] = ofKind(await desk.log(scene), 'run.started')
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/)
     expect(started?.data.pin).toEqual({
       agent: 'desk',
       version: '1.0.0',
-      tools: tools.map(({name, version, effect}) => ({name, version, effect})),
-      model: 'holdfast-testing/scripted',
+      tools: tools.map(({name, version, effect}) => ({name, version, effect, hash})),
+      toolsHash: hash,
+      model: {label: 'holdfast-testing/scripted'},
+      policy: {name: 'default', busy: 'steer', approval: {}},
       budgets,
+      memory: {name: 'none', maxItems: 0},
+      route: {rule: 'newest-build', table: 'default/1'},
+      correlation: expect.stringMatching(/^cor_/),
     })
+    expect(new Set(started?.data.pin.tools.map(tool => tool.hash)).size).toBe(tools.length)
+    await scene.device.close()
+  })
+
+  test('[PIN-1] a run is pinned to the correlation that its message brought, and the next one to its own', async () => {
+    const scene = await desk.play(promptModel(() => ({text: 'Yes.'})))
+    const correlation = env.id('correlation')
+    await scene.session.send('For that ticket.', {correlation})
+    await until(scene.session, view => view.status === 'completed')
+    await scene.session.send('And for none.')
+    await until(scene.session, view => view.status === 'completed' && view.entries.length === 4 && view.pending === 0)
+    const [first, second] = ofKind(await desk.log(scene), 'run.started').map(({data}) => data.pin.correlation)
+    expect(first).toBe(correlation)
+    expect(second).toMatch(/^cor_/)
+    expect(second).not.toBe(correlation)
     await scene.device.close()
   })
 })

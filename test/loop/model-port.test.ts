@@ -35,12 +35,20 @@ function streaming(parts: LanguageModelV3StreamPart[], end: 'close' | 'hang' | E
   }
 }
 
+const name = {
+  session: environment.id('session'),
+  run: environment.id('run'),
+  step: environment.id('step'),
+  attempt: 1,
+  try: 1,
+}
+
 function ask(
   model: LanguageModelV3,
   signal = new AbortController().signal,
   onText = (_: string) => {},
 ): Promise<Reply> {
-  return callModel({model, view: buildView(desk, []), tools: desk.tools, signal, environment, onText})
+  return callModel({model, view: buildView(desk, []), tools: desk.tools, signal, environment, name, onText})
 }
 
 /** Whatever a model says, the log must be able to take it. */

@@ -1,7 +1,7 @@
 import {describe, expect, test} from 'vitest'
 import {type AgentBuild, type NextStep, nextStep} from '../../runtime/loop/next-step.ts'
 import type {Event, Kind, LoggedEvent} from '../../runtime/protocol/event.ts'
-import {evolve} from '../../runtime/protocol/session.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {PinnedTool} from '../../runtime/protocol/tool.ts'
 import {call, fold, manifest, pin, type Scribe, scribe} from '../support/events.ts'
 

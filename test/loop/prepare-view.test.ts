@@ -1,10 +1,12 @@
 import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
-import {buildView, estimateTokens, selectEvents} from '../../runtime/loop/prepare-view.ts'
+import {buildView} from '../../runtime/loop/prepare-view.ts'
+import {selectEvents} from '../../runtime/loop/select-events.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
+import {estimateTokens} from '../../runtime/protocol/estimate-tokens.ts'
 import type {EventOf, LoggedEvent} from '../../runtime/protocol/event.ts'
 import type {CallId} from '../../runtime/protocol/ids.ts'
-import {desk as agent} from '../support/desk.ts'
+import {desk} from '../support/desk.ts'
 import {call, scribe} from '../support/events.ts'
 
 const {event, data} = scribe()
@@ -98,9 +100,9 @@ describe('what is built', () => {
     fc.assert(
       fc.property(logs, events => {
         const chosen = selectEvents(events, 500)
-        const view = buildView(agent, chosen)
+        const view = buildView(desk, chosen)
         const again = buildView(
-          agent,
+          desk,
           view.events.map(id => events.find(each => each.id === id)!),
         )
         expect(JSON.stringify(again)).toBe(JSON.stringify(view))
@@ -111,7 +113,7 @@ describe('what is built', () => {
   test('[VIEW-3] each call is followed at once by its result, whatever came between them', () => {
     fc.assert(
       fc.property(logs, events => {
-        const {prompt} = buildView(agent, events)
+        const {prompt} = buildView(desk, events)
         prompt.forEach((each, i) => {
           const calls = each.role === 'assistant' ? each.content.filter(part => part.type === 'tool-call') : []
           if (calls.length === 0) return
@@ -126,7 +128,7 @@ describe('what is built', () => {
 
   test('[RUN-3] a message between a reply and its results comes after them', () => {
     const id = env.id('call')
-    const {prompt} = buildView(agent, [message('q'), reply([id]), message('steer'), returned(id)])
+    const {prompt} = buildView(desk, [message('q'), reply([id]), message('steer'), returned(id)])
     expect(prompt.map(({role}) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'user'])
   })
 
@@ -139,12 +141,12 @@ describe('what is built', () => {
   ]
   test.each(outputs)('[LOG-7] a result that is %s says so to the model', (outcome, output) => {
     const id = env.id('call')
-    const last = buildView(agent, [message('q'), reply([id]), returned(id, outcome)]).prompt.at(-1)
+    const last = buildView(desk, [message('q'), reply([id]), returned(id, outcome)]).prompt.at(-1)
     expect(last).toMatchObject({role: 'tool', content: [{output}]})
   })
 
   test('[VIEW-1] a call without a result, an empty text and an empty reply are not shown to a provider', () => {
-    const {prompt} = buildView(agent, [message('q'), reply([env.id('call')], ''), reply([], '')])
+    const {prompt} = buildView(desk, [message('q'), reply([env.id('call')], ''), reply([], '')])
     expect(prompt.map(({role}) => role)).toEqual(['system', 'user'])
   })
 
@@ -155,7 +157,7 @@ describe('what is built', () => {
       {...call(env.id('call'), 'lookupOrder'), providerMetadata: signed},
     ]
     const turn = event('model.replied', {data: {...data['model.replied'], content}}) as LoggedEvent
-    const {prompt} = buildView(agent, [message('q'), turn, returned((content[1] as {call: CallId}).call)])
+    const {prompt} = buildView(desk, [message('q'), turn, returned((content[1] as {call: CallId}).call)])
     expect(prompt[2]).toMatchObject({content: [{providerOptions: signed}, {providerOptions: signed}]})
   })
 })

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest'
 import {runDraft} from '../../runtime/loop/run-draft.ts'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import {fold, repliedEvents, scribe} from '../support/events.ts'
 
 test('[CUS-1] a result that was on its way while custody left and came back is not taken for one of the new epoch', () => {

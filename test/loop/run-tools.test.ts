@@ -19,7 +19,7 @@ function runWith(implementation: ToolFunction | undefined, change: {deadlineMs?:
     signal: never,
     readFact: async key =>
       key === 'order/none' ? null : {key, value: 1, version: `v-${key}`, source: 'server', ageMs: 0},
-    context: {session, run},
+    context: {session, run, slots: {read: () => ({})}},
     ...change,
   })
 }

@@ -120,6 +120,10 @@ function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, repl
       const data = {pin: pinOf(scenario.maxSteps)}
       return [{kind: 'run.started', data, run: `run-${name}` as RunId, attempt: 1, epoch: before.custody.epoch}]
     }
+    case 'resume-run': {
+      const from = {seq: device.confirmed.head, ...(before.run?.worker ?? {holder: null, epoch: 1})}
+      return [runDraft(before, 'run.resumed', {from, changed: []})]
+    }
     case 'prepare-view': {
       const manifest = {events: [], answers: step.answers, estimatedTokens: 0, promptHash: ''}
       const draft = runDraft(before, 'step.prepared', {number: (before.run?.steps ?? 0) + 1, manifest})
@@ -177,10 +181,15 @@ export function receive(rules: Rules, world: World, who: Who, events: readonly (
   if (confirmed.head !== device.confirmed.head + fresh.length) {
     throw new Violation('lost', `${device.id} folds ${fresh.length} events and stands at ${confirmed.head}`)
   }
+  const open = device.pending.filter(event => !arrived.has(event.id))
+  // Set aside in the very transaction that learns of it, as the session log does. [CUS-4]
+  const lost = new Set(rules.fencedOff(device.confirmed, fresh, open)?.events.map(event => event.id))
+  const said = open.find(event => event.kind === 'message.posted' && lost.has(event.id))
+  if (said) throw new Violation('lost', `the message ${said.id} is set aside`)
   return refolded(rules, world, who, {
     confirmed,
-    pending: device.pending.filter(event => !arrived.has(event.id)),
-    rejected: device.rejected.filter(id => !arrived.has(id)),
+    pending: open.filter(event => !lost.has(event.id)),
+    rejected: [...device.rejected.filter(id => !arrived.has(id)), ...lost],
   })
 }
 

@@ -19,6 +19,8 @@ export type History = {
   active: readonly RunId[]
   holder: DeviceId | null
   epoch: number
+  /** Where the last work under an epoch stands. */
+  worked: number
   lastOf: Readonly<Record<string, number>>
   step: {id: StepId | undefined; replied: boolean} | null
   open: readonly CallId[]
@@ -30,6 +32,7 @@ export const noHistory: History = {
   active: [],
   holder: null,
   epoch: 0,
+  worked: 0,
   lastOf: {},
   step: null,
   open: [],
@@ -54,18 +57,26 @@ function place(history: History, event: Event & {seq: number}): History {
   return {...history, seq: event.seq, lastOf: {...history.lastOf, [event.device]: deviceSeq}}
 }
 
-function fence(history: History, event: Event): History {
+function fence(history: History, event: Event & {seq: number}): History {
   if (event.kind === 'session.opened') return {...history, holder: event.device, epoch: 1}
   if (event.kind === 'custody.granted') {
     const {holder, epoch} = event.data
     if (epoch !== history.epoch + 1) throw new Violation('epoch', `epoch ${epoch} follows ${history.epoch}`)
     return {...history, holder, epoch}
   }
+  if (event.kind === 'custody.assumed') {
+    const {epoch, restsOn} = event.data
+    if (epoch !== history.epoch + 1) throw new Violation('epoch', `epoch ${epoch} follows ${history.epoch}`)
+    if (history.worked > restsOn) {
+      throw new Violation('interleaved', `work resting on ${restsOn} joins after work at ${history.worked}`)
+    }
+    return {...history, holder: event.device, epoch}
+  }
   const foreign = event.epoch !== history.epoch || event.device !== history.holder
   if (event.epoch !== undefined && foreign) {
     throw new Violation('epoch', `${event.kind} under epoch ${event.epoch} while ${history.epoch} is current`)
   }
-  return history
+  return event.epoch === undefined ? history : {...history, worked: event.seq}
 }
 
 function observeRun(history: History, event: Event): History {

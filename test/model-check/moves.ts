@@ -1,6 +1,6 @@
 import type {OperationId, RunId} from '../../runtime/protocol/ids.ts'
 import {runStatus} from '../../runtime/protocol/run.ts'
-import {begin, canWork, endRun, finish, post, type Reply, receive, reject} from './device-moves.ts'
+import {begin, canWork, endRun, finish, post, type Reply, receive, reject, say} from './device-moves.ts'
 import {type Rules, stepOf} from './rules.ts'
 import {admit, approvalOf, claim, type Decision, decideApproval, drive} from './server-moves.ts'
 import {Violation} from './violation.ts'
@@ -128,7 +128,7 @@ function syncMoves({rules, world}: Context, who: Who): Move[] {
 export function isOnlooker({devices, server, left}: World, who: Who): boolean {
   const {id, pending, confirmed, busy} = devices[who]
   if (server.state.custody.holder === id || confirmed.custody.holder === id || pending.length > 0 || busy) return false
-  return left.messages + left.cancels + left.retries + left.claims === 0
+  return left.messages + left.cancels + left.retries + left.claims + left.assumes === 0
 }
 
 function answers(packet: Packet, who: Who): boolean {
@@ -216,6 +216,10 @@ function personMoves({rules, world}: Context, who: Who): Move[] {
       moves.push({name: `${device.id}: ${name}`, progress: false, next: () => next(spend(world, what))})
   }
   add('messages', 'posts', now => post(rules, now, who))
+  if (current.custody.holder !== device.id) {
+    const data = {epoch: current.custody.epoch + 1, restsOn: device.confirmed.head}
+    add('assumes', 'goes on offline', now => say(rules, now, who, {kind: 'custody.assumed', data}))
+  }
   if (current.run) {
     add('cancels', 'cancels', now => endRun(rules, now, who, 'run.cancelled'))
     if (runStatus(current.run, current.operations) === 'failed_retryable') {

@@ -85,6 +85,12 @@ const planted: Planted[] = [
     left: {claims: 2},
   },
   {
+    bug: 'work done apart is taken although the holder has worked meanwhile',
+    breaks: 'interleaved',
+    rules: judging(on('custody.assumed', state => ({...state, worked: 0}))),
+    left: {assumes: 1},
+  },
+  {
     bug: 'an approval can be used again',
     breaks: 'approval',
     rules: deciding(on('approval.granted', state => withStatus(state, ['authorised', 'started'], 'awaiting_approval'))),
@@ -168,7 +174,7 @@ const planted: Planted[] = [
     bug: 'a refusal is not heard, so the event is sent for ever',
     breaks: 'settles',
     rules: {rejections: () => []},
-    left: {claims: 1},
+    left: {cancels: 1, interruptions: 1},
   },
   {
     bug: 'a fold forgets the custody that was granted, on the device only',

@@ -1,8 +1,10 @@
 import {nextStep} from '../../runtime/loop/next-step.ts'
+import {decide, type Verdict} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
-import {decide, evolve, type SessionState, type Verdict} from '../../runtime/protocol/session.ts'
-import {foldPending, followOn} from '../../runtime/storage/fold-log.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import {fencedOff, foldPending, followOn} from '../../runtime/storage/fold-log.ts'
 import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
 import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
@@ -20,6 +22,7 @@ export const realRules = {
   nextStep,
   foldPending,
   followOn,
+  fencedOff,
   acceptedInOrder,
   rejections,
   judgeEvent,

@@ -34,6 +34,13 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     deeper: {interruptions: 1, messages: 1},
   },
   {
+    name: 'two devices work apart, and both come back',
+    left: {...nothing, messages: 1, assumes: 1},
+    policies: ['allow'],
+    maxSteps: 2,
+    deeper: {assumes: 2, claims: 1, locals: 1},
+  },
+  {
     name: 'a local tool runs while custody moves',
     left: {...nothing, locals: 1, claims: 2, interruptions: 1},
     policies: ['ask'],
@@ -71,6 +78,7 @@ export const anything: Scenario = {
     locals: 2,
     failures: 3,
     claims: 5,
+    assumes: 3,
     delays: 6,
     interruptions: 8,
     shortPulls: 5,

@@ -2,6 +2,7 @@ export type Invariant =
   | 'one run'
   | 'authority'
   | 'epoch'
+  | 'interleaved'
   | 'approval'
   | 'results'
   | 'order'

@@ -4,6 +4,7 @@ import type {ApprovalId, DeviceId, EventId, OperationId, SessionId} from '../../
 import type {Pin} from '../../runtime/protocol/run.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {PushAnswer} from '../../runtime/protocol/wire.ts'
+import {pinnedTool, pinWith} from '../support/pin.ts'
 import type {History} from './history.ts'
 
 /** Names follow from who writes and how much it has written, so equal situations are equal whatever led to them. */
@@ -51,6 +52,8 @@ export type Left = {
   /** Model calls that fail in a way that may pass. */
   failures: number
   claims: number
+  /** Times that a device which is not the holder goes on without the server. */
+  assumes: number
   /** Requests that take time, and so can be lost, doubled, overtaken or answered to nobody. */
   delays: number
   /** Moments, other than model calls, at which something else may come between. */
@@ -74,6 +77,7 @@ export const nothing: Left = {
   locals: 0,
   failures: 0,
   claims: 0,
+  assumes: 0,
   delays: 0,
   interruptions: 0,
   shortPulls: 0,
@@ -82,19 +86,10 @@ export const nothing: Left = {
   expiries: 0,
 }
 
-export const tools: Pin['tools'] = [
-  {name: 'saveNote', version: '1', effect: 'local'},
-  {name: 'refundOrder', version: '1', effect: 'external'},
-]
+export const tools: Pin['tools'] = [pinnedTool('saveNote', 'local'), pinnedTool('refundOrder', 'external')]
 
 export function pinOf(maxSteps: number): Pin {
-  return {
-    agent: 'desk',
-    version: '1.0.0',
-    tools,
-    model: 'm',
-    budgets: {maxSteps, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
-  }
+  return pinWith({tools, budgets: {maxSteps}})
 }
 
 export function withDevice(world: World, who: Who, change: Partial<Device>): World {

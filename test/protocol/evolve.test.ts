@@ -1,9 +1,11 @@
 import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event, Kind, LoggedEvent} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import {isActive} from '../../runtime/protocol/run.ts'
-import {decide, evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
 import {cast, dataOf, fold, repliedEvents, scribe} from '../support/events.ts'
 
 const kinds = Object.keys(dataOf(cast())) as Kind[]

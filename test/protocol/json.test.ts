@@ -126,7 +126,7 @@ describe('what the device gives back', () => {
         const {event, names} = scribe()
         const returned = event('tool.returned', {data: {call: names.read, outcome: 'ok', output}})
         const posted = event('message.posted', {data: {text: said || '-'}})
-        await store.transaction(unit => unit.append([returned, posted]))
+        await store.transaction(unit => unit.append([returned, posted], 0))
         const read = (await store.read(names.session, 10)).map(each => each.event)
         expect(read).toStrictEqual([returned, posted])
       }),

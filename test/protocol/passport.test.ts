@@ -1,8 +1,8 @@
 import {describe, expect, test} from 'vitest'
 import type {Event, Kind} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import {type Passport, passportOf} from '../../runtime/protocol/passport.ts'
 import type {RunStatus} from '../../runtime/protocol/run.ts'
-import {evolve} from '../../runtime/protocol/session.ts'
 import {confirmed, fold, repliedEvents, scribe} from '../support/events.ts'
 
 type May = Record<keyof Passport['may'], boolean>

@@ -1,7 +1,7 @@
 import {describe, expect, test} from 'vitest'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import {sameJson} from '../../runtime/protocol/json.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import {call, cast, fold, manifest, repliedEvents, scribe} from '../support/events.ts'
 
 function story() {

@@ -71,6 +71,7 @@ describe('lines', () => {
     ['run.completed', 'stopped_at_bound', '3 steps'],
     ['custody.granted', 'custody', 'Another device'],
     ['session.forked', 'forked', 'after event 3'],
+    ['view.compacted', 'summarised', 'the transcript is complete'],
   ]
   test.each(notices)('[LOG-1] %s is a line about %s', (kind, about, text) => {
     const last = transcript([kind]).entries.at(-1)

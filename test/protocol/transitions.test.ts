@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
+import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event, Kind} from '../../runtime/protocol/event.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import {type RunStatus, type RunTransition, runStatus, runTransitions} from '../../runtime/protocol/run.ts'
-import {decide} from '../../runtime/protocol/session.ts'
 import {fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
 
 /** How a session comes to each status, after a reply with calls that are still open. */
@@ -18,7 +18,12 @@ const waysToRun: [RunStatus, Kind[]][] = [
 ]
 
 /** How much of the story a kind needs behind it: a running run takes it only between its neighbours. */
-const storyBefore: Partial<Record<Kind, number>> = {'step.prepared': 3, 'run.completed': 3, 'model.replied': 4}
+const storyBefore: Partial<Record<Kind, number>> = {
+  'step.prepared': 3,
+  'view.compacted': 3,
+  'run.completed': 3,
+  'model.replied': 4,
+}
 
 function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; events: Event[]} {
   const desk = scribe()
@@ -35,11 +40,14 @@ function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; 
 /** RUN-1, written out: which event is legal from which status. A new run may start whenever none is active. */
 const legal: Record<RunTransition, RunStatus[]> = {
   'run.started': ['new', 'failed_retryable', 'failed_final', 'completed', 'cancelled'],
+  'run.resumed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'step.prepared': ['running'],
   'model.replied': ['running'],
   'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'tool.returned': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'operation.proposed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'slots.patched': ['running', 'waiting_for_tool', 'waiting_for_approval'],
+  'view.compacted': ['running'],
   'run.completed': ['running'],
   'run.failed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
   'run.cancelled': ['running', 'waiting_for_tool', 'waiting_for_approval', 'failed_retryable'],

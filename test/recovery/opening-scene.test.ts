@@ -82,7 +82,7 @@ test('[RUN-4] an approval that arrives after the instruction changed and the dev
     view.entries.map(entry => (entry.type === 'tool' ? [entry.result?.outcome, entry.operation?.status] : entry.type)),
   ).toEqual(['message', ['superseded', 'voided'], 'message', ['ok', 'executed'], 'reply'])
   const log = (await (await shop.link('maya')).pull(id, 0)).events
-  expect(kinds(log).filter(kind => kind.startsWith('run.'))).toEqual(['run.started', 'run.completed'])
+  expect(kinds(log).filter(kind => kind.startsWith('run.'))).toEqual(['run.started', 'run.resumed', 'run.completed'])
   expect(kinds(log).filter(kind => kind.startsWith('approval.'))).toEqual(['approval.requested'])
   // Resumed at its last confirmed step: what the model had answered before was not asked again.
   expect(prompts.filter(prompt => !said(prompt).includes(changed))).toHaveLength(1)

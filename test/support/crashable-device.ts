@@ -80,11 +80,20 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     transaction: work => write('a transaction', () => store.transaction(unit => work(mortal(unit, killer)))),
     read: (...args) => read(() => store.read(...args)),
     byIds: ids => read(() => store.byIds(ids)),
+    prepared: (...args) => read(() => store.prepared(...args)),
+    asOf: (...args) => read(() => store.asOf(...args)),
     pending: (...args) => read(() => store.pending(...args)),
     rejected: id => read(() => store.rejected(id)),
+    own: (...args) => read(() => store.own(...args)),
+    since: (...args) => read(() => store.since(...args)),
+    divergences: id => read(() => store.divergences(id)),
+    sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
     document: (...args) => read(() => store.document(...args)),
+    erased: id => read(() => store.erased(id)),
+    allErased: () => read(() => store.allErased()),
+    scrub: () => write('a rewrite of the files', () => store.scrub()),
   }
 }
 

@@ -8,21 +8,13 @@ import {
   type Kind,
   readEvent,
 } from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
 import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
-import {evolve, initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import {pinWith} from './pin.ts'
 
-export const pin: Pin = {
-  agent: 'desk',
-  version: '1.0.0',
-  tools: [
-    {name: 'lookupOrder', version: '1', effect: 'read'},
-    {name: 'saveNote', version: '1', effect: 'local'},
-    {name: 'refundOrder', version: '1', effect: 'external'},
-  ],
-  model: 'holdfast-testing/scripted',
-  budgets: {maxSteps: 3, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
-}
+export const pin: Pin = pinWith()
 export const digest = 'd'.repeat(64)
 const usage = {inputTokens: 10, outputTokens: 5}
 
@@ -62,10 +54,18 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
   const said = {approval, operation, by, delegatedBy: 'ines' as typeof by, note: 'fine', signed}
   return {
     'session.opened': {agent: 'desk', policy: 'steer', title: 'A17'},
-    'session.forked': {agent: 'desk', policy: 'steer', title: 'A17', from: {session: names.parent, seq: 3}},
+    'session.forked': {
+      agent: 'desk',
+      policy: 'steer',
+      title: 'A17',
+      from: {session: names.parent, seq: 3},
+      slots: {order: 'A17'},
+    },
     'message.posted': {text: 'Order A17 arrived broken.'},
     'document.updated': {document: 'draft', update: 'AAA='},
+    'custody.assumed': {epoch: 2, restsOn: 1},
     'run.started': {pin},
+    'run.resumed': {from: {seq: 3, holder: names.device, epoch: 1}, changed: ['order/A17']},
     'step.prepared': {number: 1, manifest: manifest([message])},
     'model.replied': {
       content: [
@@ -79,6 +79,18 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'tool.called': {call: names.read},
     'tool.returned': {call: names.read, outcome: 'ok', output: {cents: 8900}, basis: {'order/A17': '1'}},
+    'slots.patched': {patch: {order: 'A17', doubt: null}},
+    'view.compacted': {
+      from: message,
+      to: message,
+      previous: names.message,
+      summary: 'A17 arrived broken.',
+      by: 'model',
+      tokens: 40,
+      events: 2,
+      usage,
+      promptHash: digest,
+    },
     'run.completed': {outcome: 'partial', bound: '3 steps'},
     'run.failed': {code: 'model_failed', message: 'broke off', retryable: true},
     'run.cancelled': {reason: 'enough'},
@@ -112,7 +124,7 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'approval.endorsed': {...said, digest},
     'approval.granted': {...said, digest},
-    'approval.rejected': said,
+    'approval.rejected': {...said, note: 'no'},
     'approval.escalated': {approval, operation, role: 'head'},
     'approval.expired': {approval, operation},
     'custody.granted': {holder: other, epoch: 2, reason: 'requested'},
@@ -128,7 +140,7 @@ export function scribe(names: Cast = cast()) {
   const person = {type: 'person', subject: 'maya'} as const
   const envelope = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): Envelope => {
     const server = isServerKind(kind)
-    const ofRun = !/^(session|message|document)\./.test(kind)
+    const ofRun = !/^(session|message|document)\./.test(kind) && kind !== 'custody.assumed'
     const held = ofRun && !server && !['run.cancelled', 'run.retried'].includes(kind)
     const envelope = {
       id: env.id('event'),

@@ -1,7 +1,8 @@
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import {type Envelope, eventVersion, readEvent} from '../../runtime/protocol/event.ts'
+import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import {evolve, initialSession} from '../../runtime/protocol/session.ts'
+import {initialSession} from '../../runtime/protocol/session.ts'
 import type {DeviceStore} from '../../runtime/storage/device-store.ts'
 
 /** Stores a session of many confirmed events, messages and replies in turn, as a pull would have left it. */

@@ -82,3 +82,15 @@ describe('custody', () => {
     })
   })
 })
+
+test('[CUS-3] a hand-over goes to a device that is known in the session, by compare and set, and to no other', async () => {
+  const {who, session, device} = await opened()
+  const next = testDevice(who, session)
+  const hand = (to: string, sawEpoch: number) =>
+    call<CustodyAnswer & {error?: ErrorBody}>(server, who, `/v1/sessions/${session}/custody`, {device, sawEpoch, to})
+  expect((await hand(next.device, 1)).body.error).toMatchObject({code: 'refused', details: {owner: 'control plane'}})
+  await next.push(server, [next.post('Here I am.')])
+  expect((await hand(next.device, 1)).body).toMatchObject({holder: next.device, epoch: 2})
+  expect((await hand(next.device, 1)).body).toMatchObject({holder: next.device, epoch: 2})
+  expect((await hand(device, 1)).body.error).toMatchObject({code: 'stale_epoch'})
+})

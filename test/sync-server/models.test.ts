@@ -80,9 +80,16 @@ describe('model gateway', () => {
       requestBodyValues: {key},
       isRetryable: true,
     })
-    const inStream = createSyncServer({...base, models: {desk: scripted(() => streamOf([{type: 'error', error}]))}})
-    const [part] = await readStream(await ask(inStream, {prompt})).rest<{type: string; error: {message: string}}>()
-    expect(part).toEqual({type: 'error', error: {message: 'Incorrect API key provided: [removed]', retryable: true}})
+    const said: LanguageModelV3StreamPart[] = [
+      {type: 'text-start', id: 't'},
+      {type: 'error', error},
+    ]
+    const inStream = createSyncServer({...base, models: {desk: scripted(() => streamOf(said))}})
+    const [, part] = await readStream(await ask(inStream, {prompt})).rest<{type: string}>()
+    expect(part).toEqual({
+      type: 'error',
+      error: {message: 'Incorrect API key provided: [removed]', retryable: true, reason: 'broken'},
+    })
 
     const model = {...scripted(() => streamOf([])), doStream: () => Promise.reject(error)}
     const refused = await ask(createSyncServer({...base, models: {desk: model}}), {prompt})

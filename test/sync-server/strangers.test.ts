@@ -150,7 +150,7 @@ describe('strangers', () => {
   test('[RET-5] every table has its tenant, in its key', () => {
     const tables = migrations.flatMap(({statements}) => statements).filter(sql => sql.startsWith('CREATE TABLE'))
     for (const table of tables) expect(table).toMatch(/tenant TEXT NOT NULL[\s\S]*PRIMARY KEY \(tenant, /)
-    expect(tables).toHaveLength(10)
+    expect(tables.length).toBeGreaterThanOrEqual(10)
   })
 
   test('[RET-5] every statement names its tenant, but for the two looks at what is due', async () => {

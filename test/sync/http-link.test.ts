@@ -1,5 +1,8 @@
 import {afterEach, describe, expect, test, vi} from 'vitest'
+import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {httpLink} from '../../runtime/sync/http-link.ts'
+
+const someDevice = systemEnvironment.id('device')
 
 afterEach(() => void vi.useRealTimers())
 
@@ -60,7 +63,7 @@ describe('an answer', () => {
     const link = linkTo(silent(status, body), () => {
       asked += 1
     })
-    await expect(link.sessions()).rejects.toMatchObject({code})
+    await expect(link.sessions(someDevice)).rejects.toMatchObject({code})
     expect(asked).toBe(code === 'token_expired' ? 1 : 0)
   })
 
@@ -71,9 +74,9 @@ describe('an answer', () => {
       return Response.json({sessions: []})
     })
     link.setOnline(false)
-    await expect(link.sessions()).rejects.toMatchObject({code: 'offline'})
+    await expect(link.sessions(someDevice)).rejects.toMatchObject({code: 'offline'})
     expect([asked, link.online]).toEqual([0, false])
     link.setOnline(true)
-    expect(await link.sessions()).toEqual([])
+    expect(await link.sessions(someDevice)).toEqual({sessions: [], erased: []})
   })
 })

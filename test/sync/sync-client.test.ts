@@ -1,10 +1,13 @@
 import {afterAll, beforeAll, expect, test} from 'vitest'
+import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {type Device, openDevice, until} from '../support/crashable-device.ts'
 import {type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
 import {promptModel} from '../support/prompt-model.ts'
+
+const someDevice = systemEnvironment.id('device')
 
 type Database = Awaited<ReturnType<typeof openNodeDatabase>>
 let shop: TestServer
@@ -207,7 +210,33 @@ test('[SYNC-3] two devices of one person end with the same transcript, and a los
 
 test('[CUS-5] a token that nobody ever brings holds a request no longer than its deadline', async () => {
   const link = shop.linkWith(() => new Promise(() => undefined), {deadlineMs: 20})
-  await expect(link.sessions()).rejects.toMatchObject({code: 'deadline'})
+  await expect(link.sessions(someDevice)).rejects.toMatchObject({code: 'deadline'})
   const stop = new AbortController()
   await expect(link.live(() => undefined, stop.signal)).rejects.toSatisfy(error => HoldfastError.is(error, 'deadline'))
+})
+
+test('[SYNC-6] a push that is refused for good is shown with its reason and not sent for ever; a new connection tries again', async () => {
+  let pushes = 0
+  let refusing = true
+  const error = {code: 'forbidden', message: 'This session is closed to you.'}
+  const desk = await device({
+    answer: (method, path, response) => {
+      if (!isPush(method, path)) return response
+      pushes += 1
+      return refusing ? Response.json({error}, {status: 403}) : response
+    },
+  })
+  const session = await desk.sessions.openSession({agent: 'desk'})
+  const shown = await until(session, view => view.syncFault !== null)
+  expect(shown).toMatchObject({syncFault: 'This session is closed to you.', head: 0})
+  const before = pushes
+  await session.send('Hello?')
+  await until(session, view => view.status === 'completed')
+  expect(pushes).toBe(before)
+  refusing = false
+  await desk.sessions.setOnline(false)
+  await desk.sessions.setOnline(true)
+  const level = await until(session, view => view.pending === 0 && view.syncFault === null)
+  expect(level.head).toBeGreaterThan(1)
+  await desk.close()
 })

@@ -1,10 +1,13 @@
 import {useEffect, useLayoutEffect, useRef} from 'react'
 import type {SessionView} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
+import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
 
-export function Conversation({view, onBranch}: {view: SessionView; onBranch: (after: number) => void}) {
+type Props = {view: SessionView; onBranch: (after: number) => void; divergence: DivergenceActions}
+
+export function Conversation({view, onBranch, divergence}: Props) {
   const scroller = useStickToEnd(view)
   return (
     <section className="conversation" ref={scroller} aria-label="Conversation">
@@ -19,6 +22,7 @@ export function Conversation({view, onBranch}: {view: SessionView; onBranch: (af
           </li>
         )}
       </ol>
+      {view.divergence && <DivergenceCard divergence={view.divergence} actions={divergence} />}
       <Announcer view={view} />
     </section>
   )

@@ -9,7 +9,7 @@ type Props = {view: SessionView | null; connection: Connection; left: ReactNode;
 export function DeskBar({view, connection, left, right}: Props) {
   const link = connectionWords(connection)
   const run = view && view.status !== 'idle' ? statusWords(view.status) : null
-  const model = view?.passport?.pin.model
+  const model = view?.passport?.pin.model.label
   return (
     <div className="desk-bar">
       {left}

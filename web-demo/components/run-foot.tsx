@@ -1,9 +1,17 @@
-import type {SessionView} from '../runtime-types.ts'
+import type {Connection, SessionView} from '../runtime-types.ts'
 import {lateCorrection, waitingWords} from '../words/session.ts'
 import {Banner} from './banner.tsx'
 
 /** What stands between the person and the end of this run: a warning, a wait, or a failure with its way out. */
-export function RunFoot({view, onRetry, onTakeOver}: {view: SessionView; onRetry: () => void; onTakeOver: () => void}) {
+type Props = {
+  view: SessionView
+  connection: Connection['state']
+  onRetry: () => void
+  onTakeOver: () => void
+  onContinueOffline: () => void
+}
+
+export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOffline}: Props) {
   const late = lateCorrection(view)
   const waiting = late ? null : waitingWords(view)
   return (
@@ -11,6 +19,11 @@ export function RunFoot({view, onRetry, onTakeOver}: {view: SessionView; onRetry
       {view.storageFault && (
         <Banner tone="bad">
           This device could not save: {view.storageFault}. Copy what you need before you close the page.
+        </Banner>
+      )}
+      {view.syncFault && (
+        <Banner tone="bad">
+          The server does not take this conversation: {view.syncFault}. Everything stays on this device.
         </Banner>
       )}
       {late && <Banner tone="waiting">{late}</Banner>}
@@ -28,14 +41,44 @@ export function RunFoot({view, onRetry, onTakeOver}: {view: SessionView; onRetry
         </div>
       )}
       {view.custody === 'elsewhere' && (
-        <div className="retry">
-          <p>Another device works on this conversation. You can write here; its answers arrive here too.</p>
-          <button type="button" className="button" onClick={onTakeOver}>
-            Take over here
-          </button>
-        </div>
+        <Elsewhere apart={isApart(connection)} onTakeOver={onTakeOver} onContinueOffline={onContinueOffline} />
       )}
       {waiting && <p className="waiting-for">{waiting}</p>}
+    </div>
+  )
+}
+
+function isApart(connection: Connection['state']): boolean {
+  return connection === 'cut' || connection === 'unreachable'
+}
+
+/** Without the server nobody can be asked, so going on here is a promise that may not hold, and has to say so. */
+function Elsewhere({
+  apart,
+  onTakeOver,
+  onContinueOffline,
+}: {
+  apart: boolean
+  onTakeOver: () => void
+  onContinueOffline: () => void
+}) {
+  return (
+    <div className="retry">
+      <p>
+        {apart
+          ? 'Another device works on this conversation, and the server cannot be asked. You can go on here; if the other device has worked meanwhile, you choose later what becomes of it.'
+          : 'Another device works on this conversation. You can write here; its answers arrive here too.'}
+      </p>
+      <div className="retry-buttons">
+        <button type="button" className="button" onClick={onTakeOver} disabled={apart}>
+          Take over here
+        </button>
+        {apart && (
+          <button type="button" className="button" onClick={onContinueOffline}>
+            Continue here offline
+          </button>
+        )}
+      </div>
     </div>
   )
 }

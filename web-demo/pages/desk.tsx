@@ -12,6 +12,7 @@ import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
 import type {BusyPolicy} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
+import {standingSentence} from '../words/standing.ts'
 import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
@@ -20,6 +21,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const device = useDevice(runtime)
   const {session, view, opening} = useSession(runtime, sessionId, run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
+  const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
   useResumeLatest(device.sessions, sessionId)
 
   const open = useCallback((id: string | null) => {
@@ -40,10 +42,25 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     })
   const branch = useCallback(
     (after: number) => {
-      if (session) void run(async () => open((await session.fork({after})).id))
+      if (!session) return
+      void run(async () => {
+        const made = await session.fork({after})
+        setStanding({session: made.id, sentence: standingSentence(made.standing)})
+        open(made.id)
+      })
     },
     [session, run, open],
   )
+
+  const divergence = {
+    choose: (choice: 'keep' | 'merge' | 'discard') =>
+      run(async () => {
+        const there = await session?.resolveDivergence(choice)
+        if (there && there.id !== sessionId) open(there.id)
+      }),
+    restore: () => void run(async () => session?.restoreDivergence()),
+    open,
+  }
 
   const list = <SessionList sessions={device.sessions} current={sessionId} onOpen={open} />
   const side = <SidePanel runtime={runtime} session={session} view={view} {...device} run={run} />
@@ -84,8 +101,13 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             {problem}
           </Banner>
         )}
+        {standing?.session === sessionId && standing?.sentence && (
+          <Banner tone="waiting" onDismiss={() => setStanding(null)}>
+            {standing.sentence}
+          </Banner>
+        )}
         {view ? (
-          <Conversation view={view} onBranch={branch} />
+          <Conversation view={view} onBranch={branch} divergence={divergence} />
         ) : opening || device.sessions === null ? (
           <DeskSkeleton />
         ) : (
@@ -96,6 +118,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             view={view}
             onRetry={() => void run(async () => session?.retry())}
             onTakeOver={() => void run(async () => session?.takeOver())}
+            connection={device.connection.state}
+            onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
         <Composer

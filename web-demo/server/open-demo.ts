@@ -1,6 +1,5 @@
 import {Hono} from 'hono'
-import {openNodeDatabase} from '../../runtime/node.ts'
-import {createSyncServer, jwtAuth, openPgStore, pgliteSql} from '../../sync-server/index.ts'
+import {createSyncServer, jwtAuth, openPgStore} from '../../sync-server/index.ts'
 import {serveNode} from '../../sync-server/node.ts'
 import {shopFacts} from '../shop/facts.ts'
 import {refundOperation} from '../shop/refund-operation.ts'
@@ -9,12 +8,15 @@ import {shopTables} from '../shop/shop-tables.ts'
 import {demoRoutes, tokenIssue} from './demo-routes.ts'
 import {demoSecret} from './demo-secret.ts'
 import {gatewayModels, type ModelSettings} from './gateway-models.ts'
+import {openDatabase} from './open-database.ts'
 import {securityHeaders} from './security-headers.ts'
 import {staticFiles} from './static-files.ts'
 
 export type ShopOptions = {
   /** A folder, or `memory://` for a shop that ends with the process. */
   dataDir: string
+  /** A Postgres to keep the records in; in `dataDir` unless told. */
+  databaseUrl?: string
   model: ModelSettings | null
 }
 
@@ -26,15 +28,15 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, model}: ShopOptions) {
-  const database = await openNodeDatabase({dataDir})
+export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
+  const database = await openDatabase(dataDir, databaseUrl)
   try {
-    await openShopTables(database.db)
-    const shop = shopTables(database.db)
+    await openShopTables(database.sql)
+    const shop = shopTables(database.sql)
     const facts = shopFacts(shop)
     const secret = await demoSecret(dataDir)
     const sync = createSyncServer({
-      store: await openPgStore(pgliteSql(database.db)),
+      store: await openPgStore(database.sql),
       authenticate: jwtAuth({secret, ...tokenIssue}),
       facts,
       operations: {refundOrder: refundOperation(shop, facts)},

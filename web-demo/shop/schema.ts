@@ -1,35 +1,37 @@
-import type {PGlite} from '@electric-sql/pglite'
+import type {Sql} from '../../sync-server/index.ts'
 import {seedOrders, seedRefunds} from './seed.ts'
 
 /**
  * The shop's own tables, beside Holdfast's in one database. A refund's primary key is the operation that paid it, so
  * the same operation can never pay twice; a closed operation can never pay at all.
  */
-const tables = `
-  create schema if not exists shop;
-  create table if not exists shop.orders (
+const tables = [
+  `create schema if not exists shop`,
+  `create table if not exists shop.orders (
     id text primary key, customer_name text not null, customer_email text not null, placed_on date not null,
     status text not null, note text not null, version int not null default 1
-  );
-  create table if not exists shop.items (
+  )`,
+  `create table if not exists shop.items (
     order_id text not null references shop.orders, position int not null, name text not null,
     quantity int not null check (quantity > 0), cents int not null check (cents >= 0), primary key (order_id, position)
-  );
-  create sequence if not exists shop.receipts start 1001;
-  create table if not exists shop.refunds (
+  )`,
+  `create sequence if not exists shop.receipts start 1001`,
+  `create table if not exists shop.refunds (
     operation text primary key, receipt text not null unique default 'R-' || nextval('shop.receipts'),
     order_id text not null references shop.orders, cents int not null check (cents > 0), reason text not null,
     created_at timestamptz not null default now()
-  );
-  create table if not exists shop.closed_operations (operation text primary key);
-`
+  )`,
+  `create table if not exists shop.closed_operations (operation text primary key)`,
+]
 
 /** Brings the tables up and fills them once; what happened since stays. */
-export async function openShopTables(db: PGlite): Promise<void> {
-  await db.exec(tables)
-  const {rows} = await db.query('select 1 from shop.orders limit 1')
-  if (rows.length > 0) return
-  await db.transaction(async tx => {
+export async function openShopTables(sql: Sql): Promise<void> {
+  await sql.transaction(async tx => {
+    // Several servers may start together on one Postgres, and "if not exists" is no lock.
+    await tx.query("select pg_advisory_xact_lock(hashtext('shop'))")
+    for (const table of tables) await tx.query(table)
+    const filled = await tx.query('select 1 from shop.orders limit 1')
+    if (filled.length > 0) return
     for (const {items, ...order} of seedOrders) {
       await tx.query(
         'insert into shop.orders (id, customer_name, customer_email, placed_on, status, note) values ($1, $2, $3, $4, $5, $6)',

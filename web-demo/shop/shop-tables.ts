@@ -1,4 +1,4 @@
-import type {PGlite, Transaction} from '@electric-sql/pglite'
+import type {Sql} from '../../sync-server/index.ts'
 import {customerSlug, type Order, orderSchema, type Receipt, type Refund, receiptSchema, refundSchema} from './order.ts'
 
 export type StoredOrder = {order: Order; version: number}
@@ -16,6 +16,8 @@ export interface ShopTables {
   /** The receipt of an operation that paid; else closes the operation, so that it cannot pay later either. */
   receiptOrClose(operation: string): Promise<Receipt | null>
 }
+
+type Queries = Pick<Sql, 'query'>
 
 type Row = {
   id: string
@@ -36,15 +38,15 @@ const selectOrders = `
     (select coalesce(sum(r.cents), 0)::int from shop.refunds r where r.order_id = o.id) as refunded
   from shop.orders o`
 
-export function shopTables(db: PGlite): ShopTables {
-  const all = async () => (await db.query<Row>(`${selectOrders} order by o.id`)).rows.map(storedOrder)
+export function shopTables(sql: Sql): ShopTables {
+  const all = async () => (await sql.query<Row>(`${selectOrders} order by o.id`)).map(storedOrder)
   return {
-    order: id => findOrder(db, id),
+    order: id => findOrder(sql, id),
     ordersOf: async customer => (await all()).filter(({order}) => slugsOf(order.customer).includes(customer)),
     orders: async () => (await all()).map(({order}) => order),
-    refunds: async () => (await db.query<RefundRow>(selectRefunds)).rows.map(refundOf),
-    pay: (operation, refund) => db.transaction(tx => pay(tx, operation, refund)),
-    receiptOrClose: operation => db.transaction(tx => receiptOrClose(tx, operation)),
+    refunds: async () => (await sql.query<RefundRow>(selectRefunds)).map(refundOf),
+    pay: (operation, refund) => sql.transaction(tx => pay(tx, operation, refund)),
+    receiptOrClose: operation => sql.transaction(tx => receiptOrClose(tx, operation)),
   }
 }
 
@@ -52,9 +54,9 @@ export function slugsOf({name, email}: Order['customer']): string[] {
   return [name, name.split(' ')[0] ?? name, email].map(customerSlug)
 }
 
-async function findOrder(db: Pick<PGlite, 'query'>, id: string): Promise<StoredOrder | null> {
-  const {rows} = await db.query<Row>(`${selectOrders} where o.id = $1`, [id])
-  return rows[0] ? storedOrder(rows[0]) : null
+async function findOrder(sql: Queries, id: string): Promise<StoredOrder | null> {
+  const [row] = await sql.query<Row>(`${selectOrders} where o.id = $1`, [id])
+  return row ? storedOrder(row) : null
 }
 
 function storedOrder(row: Row): StoredOrder {
@@ -87,14 +89,17 @@ function refundOf(row: RefundRow): Refund {
 }
 
 async function pay(
-  tx: Transaction,
+  tx: Queries,
   operation: string,
   refund: {orderId: string; cents: number; reason: string},
 ): Promise<Payment> {
+  await lockOperation(tx, operation)
   const before = await receiptOf(tx, operation)
   if (before) return {paid: before}
   const closed = await tx.query('select 1 from shop.closed_operations where operation = $1', [operation])
-  if (closed.rows.length > 0) return {refused: 'This refund was closed before it was paid.'}
+  if (closed.length > 0) return {refused: 'This refund was closed before it was paid.'}
+  // On Postgres another refund of the order may be under way: what is left is read when it is through.
+  await tx.query('select 1 from shop.orders where id = $1 for update', [refund.orderId])
   const stored = await findOrder(tx, refund.orderId)
   if (!stored) return {refused: `There is no order ${refund.orderId}.`}
   if (refund.cents > stored.order.refundableCents) return {refused: 'The order has less left than this refund.'}
@@ -110,18 +115,23 @@ async function pay(
   return {paid: receipt}
 }
 
-async function receiptOrClose(tx: Transaction, operation: string): Promise<Receipt | null> {
+async function receiptOrClose(tx: Queries, operation: string): Promise<Receipt | null> {
+  await lockOperation(tx, operation)
   const receipt = await receiptOf(tx, operation)
   if (!receipt) await tx.query('insert into shop.closed_operations values ($1) on conflict do nothing', [operation])
   return receipt
 }
 
-async function receiptOf(tx: Transaction, operation: string): Promise<Receipt | null> {
-  const {rows} = await tx.query<{refund: string; orderId: string; cents: number}>(
+/** Paying and closing one operation wait for each other; there need not be a row yet that could be locked. */
+async function lockOperation(tx: Queries, operation: string): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtext($1))', [operation])
+}
+
+async function receiptOf(tx: Queries, operation: string): Promise<Receipt | null> {
+  const [row] = await tx.query<{refund: string; orderId: string; cents: number}>(
     'select receipt as refund, order_id as "orderId", cents from shop.refunds where operation = $1',
     [operation],
   )
-  const [row] = rows
   const stored = row && (await findOrder(tx, row.orderId))
   return stored ? receiptSchema.parse({...row, remainingCents: stored.order.refundableCents}) : null
 }

@@ -1,5 +1,6 @@
 import type {Passport, SessionView} from '../runtime-types.ts'
 import {modelWords, statusWords} from './session.ts'
+import {standingSentence} from './standing.ts'
 
 export type Fact = {name: string; value: string}
 
@@ -9,11 +10,13 @@ export function passportFacts(passport: Passport, custody: SessionView['custody'
   return [
     {name: 'State', value: `${statusWords(passport.status).words}${attempt}`},
     {name: 'Agent', value: `${passport.pin.agent} ${passport.pin.version}, fixed for this run`},
-    {name: 'Model', value: modelWords(passport.pin.model)},
+    {name: 'Model', value: modelWords(passport.pin.model.label)},
     {name: 'Runs on', value: `${custodyWords[custody]} (epoch ${passport.custody.epoch})`},
     {name: 'Steps', value: `${passport.checkpoint.steps} of at most ${passport.pin.budgets.maxSteps}`},
     {name: 'Server has', value: confirmedWords(passport)},
     {name: 'Open', value: openWords(passport)},
+    ...(passport.resumedFrom ? [{name: 'Went on from', value: resumedWords(passport.resumedFrom)}] : []),
+    ...(passport.branch ? [{name: 'Branch', value: branchWords(passport.branch)}] : []),
   ]
 }
 
@@ -28,6 +31,15 @@ function confirmedWords({lastConfirmed, pending, rejected}: Passport): string {
   if (pending.length > 0) parts.push(`${pending.length} only on this device`)
   if (rejected.length > 0) parts.push(`${rejected.length} refused`)
   return parts.join('; ')
+}
+
+function resumedWords({seq, epoch}: NonNullable<Passport['resumedFrom']>): string {
+  return `entry ${seq}, as it stood in the record under epoch ${epoch}`
+}
+
+function branchWords({from, standing}: NonNullable<Passport['branch']>): string {
+  const stands = standingSentence(standing)
+  return `after entry ${from.seq} of another conversation. ${stands ?? 'Nothing was carried out there after it.'}`
 }
 
 function openWords({operations}: Passport): string {

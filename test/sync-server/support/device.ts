@@ -4,17 +4,12 @@ import type {Json} from '../../../runtime/protocol/json.ts'
 import type {Basis} from '../../../runtime/protocol/tool.ts'
 import type {PushAnswer} from '../../../runtime/protocol/wire.ts'
 import {serverEnvironment as env} from '../../../sync-server/environment.ts'
+import {pinnedTool, pinWith} from '../../support/pin.ts'
 import {call, type Served, type Who} from './caller.ts'
 
 type Extra = Partial<Pick<Envelope, 'run' | 'step' | 'attempt' | 'epoch' | 'actor' | 'id' | 'deviceSeq' | 'device'>>
 
-export const pin: DataOf<'run.started'>['pin'] = {
-  agent: 'desk',
-  version: '1.0.0',
-  tools: [{name: 'refundOrder', version: '1', effect: 'external'}],
-  model: 'scripted',
-  budgets: {maxSteps: 10, maxToolCallsPerStep: 4, viewTokens: 1000, modelCallMs: 1000, toolCallMs: 1000},
-}
+export const pin = pinWith({tools: [pinnedTool('refundOrder', 'external')], budgets: {maxSteps: 10}})
 
 /** A device as its server sees it: makes events in its own order and pushes them; sends nothing by itself. */
 export function testDevice(who: Who, session: SessionId = env.id('session'), epoch = 1) {
@@ -69,7 +64,7 @@ export function testDevice(who: Who, session: SessionId = env.id('session'), epo
       const usage = {inputTokens: 1, outputTokens: 1}
       const version = options.version ?? '1'
       const events = [
-        event('run.started', {pin: {...pin, tools: [{name: tool, version, effect: 'external'}]}}, held(run)),
+        event('run.started', {pin: {...pin, tools: [pinnedTool(tool, 'external', version)]}}, held(run)),
         event('step.prepared', {number: 1, manifest}, held(run, {step})),
         event('model.replied', {content: [part], finish: 'tool-calls', usage}, held(run, {step})),
         event(

@@ -1,0 +1,192 @@
+import {decide} from '../protocol/decide.ts'
+import type {Actor, DataOf, Draft, Event, EventOf, LoggedEvent} from '../protocol/event.ts'
+import {evolve} from '../protocol/evolve.ts'
+import type {CallId, DeviceId, EventId, GeneratedIds, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {Manifest} from '../protocol/manifest.ts'
+import type {ReplyPart} from '../protocol/run.ts'
+import {initialSession} from '../protocol/session.ts'
+import type {Authored} from '../storage/session-log.ts'
+
+export type KeptWork = {
+  fork: SessionId
+  device: DeviceId
+  /** The event that opens the branch. */
+  opening: Authored & {draft: Draft<'session.forked'>}
+  /** What the original has confirmed up to the branch: run starts, steps, replies and results. */
+  before: readonly LoggedEvent[]
+  /** What this device wrote after it, in its own order. */
+  work: readonly LoggedEvent[]
+  newId<Name extends keyof GeneratedIds>(name: Name): GeneratedIds[Name]
+}
+
+const aborted = {reason: 'This was not finished when the work was moved to its own branch; nothing of it is under way.'}
+
+/**
+ * Writes work that was done apart again as the beginning of a branch, in the order it was done: messages, document edits,
+ * steps, replies and results, under this device's epoch 1 and new ids. Operations and approvals are not inherited; a call
+ * that waits for one is answered as aborted. Every event passes the same decider that let the work be done. [CUS-4, RUN-6]
+ */
+export function keepWork(parts: KeptWork): Authored[] {
+  const branch = new Branch(parts)
+  branch.say(parts.opening)
+  for (const event of parts.work) {
+    if (!('unreadable' in event)) branch.copy(event)
+  }
+  branch.answerOpenCalls()
+  return branch.authored
+}
+
+class Branch {
+  readonly authored: Authored[] = []
+  #state = initialSession
+  readonly #runs = new Map<RunId, RunId>()
+  readonly #steps = new Map<StepId, StepId>()
+  readonly #calls = new Map<CallId, CallId>()
+  readonly #events = new Map<EventId, EventId>()
+  readonly #before: readonly Event[]
+
+  constructor(private readonly parts: KeptWork) {
+    this.#before = parts.before.filter((event): event is Event => !('unreadable' in event))
+  }
+
+  copy(event: Event): void {
+    switch (event.kind) {
+      case 'message.posted':
+        this.#again(event, {kind: event.kind, data: event.data})
+        break
+      case 'document.updated':
+        this.#again(event, {kind: event.kind, data: event.data})
+        break
+      case 'run.started':
+        this.#start(event)
+        break
+      case 'run.cancelled':
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+      case 'run.retried':
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+      case 'step.prepared':
+        this.#prepare(event)
+        break
+      case 'model.replied':
+        this.#needStep(event)
+        this.#reply(event, event.data.content)
+        break
+      case 'tool.called':
+      case 'tool.returned':
+        this.#needCall(event)
+        this.#ofCall(event)
+        break
+      case 'run.completed':
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+      case 'run.failed':
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+    }
+  }
+
+  answerOpenCalls(): void {
+    const actor: Actor = {type: 'agent', name: this.#state.agent ?? 'agent'}
+    for (const {id} of this.#state.calls) {
+      const data = {call: id, outcome: 'aborted' as const, output: aborted}
+      this.say({actor, draft: {kind: 'tool.returned', data, ...this.#ref()}})
+    }
+  }
+
+  /** Taken only if the branch, as it stands, would take it from anybody. */
+  say({actor, draft, at}: Authored): boolean {
+    const id = draft.id ?? this.parts.newId('event')
+    const {fork: session, device} = this.parts
+    const deviceSeq = this.authored.length + 1
+    const event = {id, session, seq: null, device, deviceSeq, actor, at: at ?? 0, v: 1, ...draft} as Event
+    if (decide(this.#state, event).refusal) return false
+    this.#state = evolve(this.#state, event)
+    this.authored.push({actor, draft: {...draft, id}, ...(at !== undefined && {at})})
+    return true
+  }
+
+  #again(source: Event, draft: Draft): void {
+    const id = this.parts.newId('event')
+    this.#events.set(source.id, id)
+    this.say({actor: source.actor, draft: {...draft, id, causes: [source.id]}, at: source.at})
+  }
+
+  #ref() {
+    const {run} = this.#state
+    return {run: run?.id, step: run?.step?.id, attempt: run?.attempt, epoch: 1} as {run: RunId; step: StepId}
+  }
+
+  #ofRun(source: Event, draft: Draft): void {
+    this.#needRun(source.run)
+    const person = source.actor.type === 'person'
+    this.#again(source, person ? {...draft, run: this.#state.run?.id as RunId} : {...draft, ...this.#ref()})
+  }
+
+  #start(source: EventOf<'run.started'>): void {
+    if (!source.run) return
+    const run = this.parts.newId('run')
+    this.#runs.set(source.run, run)
+    this.#again(source, {kind: source.kind, data: source.data, run, attempt: 1, epoch: 1})
+  }
+
+  /** A run that had begun before the branch begins again in it, under the same pin. [PIN-2] */
+  #needRun(run: RunId | undefined): void {
+    if (!run || this.#runs.has(run)) return
+    const started = this.#before.find(event => event.kind === 'run.started' && event.run === run)
+    if (started?.kind === 'run.started') this.#start(started)
+  }
+
+  #prepare(source: EventOf<'step.prepared'>): void {
+    this.#needRun(source.run)
+    const step = this.parts.newId('step')
+    if (source.step) this.#steps.set(source.step, step)
+    const data = {number: (this.#state.run?.steps ?? 0) + 1, manifest: this.#manifest(source.data.manifest)}
+    this.#again(source, {kind: source.kind, data, ...this.#ref(), step})
+  }
+
+  #manifest(manifest: Manifest): Manifest {
+    const here = (id: EventId) => this.#events.get(id) ?? id
+    return {...manifest, events: manifest.events.map(here), answers: manifest.answers.map(here)}
+  }
+
+  #needStep(source: EventOf<'model.replied'>): void {
+    if (!source.step || this.#steps.has(source.step)) return
+    const prepared = this.#before.findLast(event => event.kind === 'step.prepared' && event.step === source.step)
+    if (prepared?.kind === 'step.prepared') this.#prepare(prepared)
+  }
+
+  #reply(source: EventOf<'model.replied'>, parts: readonly ReplyPart[], usage = source.data.usage): void {
+    const content = parts.map(part => {
+      if (part.type !== 'call') return part
+      const call = this.parts.newId('call')
+      this.#calls.set(part.call, call)
+      return {...part, call}
+    })
+    this.#again(source, {kind: source.kind, data: {...source.data, content, usage}, ...this.#ref()})
+  }
+
+  /** A call that was open when the branch begins is made again in it; what was said with it is inherited already. */
+  #needCall({data: {call}}: EventOf<'tool.called' | 'tool.returned'>): void {
+    if (this.#calls.has(call)) return
+    const replied = this.#before.find(event => event.kind === 'model.replied' && callsIn(event.data).includes(call))
+    if (replied?.kind !== 'model.replied') return
+    const answered = new Set(this.#before.flatMap(event => (event.kind === 'tool.returned' ? event.data.call : [])))
+    const open = replied.data.content.filter(part => part.type === 'call' && !answered.has(part.call))
+    this.#needStep(replied)
+    this.#reply(replied, open, {inputTokens: null, outputTokens: null})
+  }
+
+  #ofCall(source: EventOf<'tool.called' | 'tool.returned'>): void {
+    const call = this.#calls.get(source.data.call)
+    if (!call) return
+    const data = {...source.data, call}
+    const draft = {kind: source.kind, data, ...this.#ref()} as Draft
+    this.#again(source, draft)
+  }
+}
+
+function callsIn({content}: DataOf<'model.replied'>): CallId[] {
+  return content.flatMap(part => (part.type === 'call' ? part.call : []))
+}

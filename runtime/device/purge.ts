@@ -1,0 +1,38 @@
+import type {PurgeOrder} from '../protocol/erasure.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import type {DeviceStore, Projection, UnitOfWork} from '../storage/device-store.ts'
+
+/** The sessions that an order names; a whole subject is everything that this device has. */
+export async function sessionsToPurge(store: DeviceStore, order: PurgeOrder): Promise<SessionId[]> {
+  return order.whole ? (await store.sessions()).map(({id}) => id) : order.sessions
+}
+
+/**
+ * Deletes everything of these sessions and makes the documents of their branches again without what they inherited.
+ * Resolves when no file of this device holds a byte of it. [RET-3]
+ */
+export async function purge(
+  store: DeviceStore,
+  order: PurgeOrder,
+  sessions: readonly SessionId[],
+  documents: Projection,
+): Promise<void> {
+  const {erasure, why, at, whole} = order
+  await store.transaction(async unit => {
+    for (const session of sessions) {
+      await unit.eraseSession(session, {erasure, why, at})
+      await foldBranches(unit, session, documents)
+    }
+    if (whole) await unit.eraseFacts()
+  })
+  await store.scrub()
+}
+
+async function foldBranches(unit: UnitOfWork, session: SessionId, documents: Projection): Promise<void> {
+  for (const branch of await unit.forks(session)) {
+    const edits = await unit.asOf(branch.session, Number.MAX_SAFE_INTEGER, ['document.updated'])
+    await unit.dropDocuments(branch.session)
+    await documents.apply(unit, branch.session, [...edits, ...(await unit.pending(branch.session))])
+    await foldBranches(unit, branch.session, documents)
+  }
+}

@@ -1,0 +1,30 @@
+import type {SessionId} from '../protocol/ids.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import {fromBase64, toBase64} from './base64.ts'
+import {readAt, readText, snapshotOf} from './shared-text.ts'
+
+/** Reads a session's shared documents as they are, and exactly as they were. [WRK-2, VIEW-2] */
+export interface DocumentReader {
+  /** The text now, and the Yjs snapshot (base64) that finds it again; null for a document nobody has written. */
+  now(session: SessionId, name: string): Promise<{text: string; snapshot: string} | null>
+  /** The text that a snapshot names; null when edits that it names are not on this device. */
+  at(session: SessionId, name: string, snapshot: string): Promise<string | null>
+}
+
+export function documentReader(store: Pick<DeviceStore, 'document' | 'read'>): DocumentReader {
+  return {
+    async now(session, name) {
+      const stored = await store.document(session, name)
+      return stored && {text: readText(stored), snapshot: toBase64(snapshotOf(stored))}
+    },
+    async at(session, name, snapshot) {
+      const edits = await store.read(session, Number.MAX_SAFE_INTEGER, ['document.updated'])
+      const updates = edits.flatMap(({event}) =>
+        event.kind === 'document.updated' && !('unreadable' in event) && event.data.document === name
+          ? [fromBase64(event.data.update)]
+          : [],
+      )
+      return readAt(updates, fromBase64(snapshot))
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import type {PinnedTool, ToolContract} from '../protocol/tool.ts'
+import {canonicalHash} from './canonical-hash.ts'
+import type {Agent} from './define.ts'
+import type {AgentBuild} from './next-step.ts'
+
+/** An agent of this build as a pin and the registry name it. */
+export type DescribedAgent = AgentBuild & {toolsHash: string}
+
+const described = new WeakMap<Agent, Promise<DescribedAgent>>()
+
+/**
+ * Name, version and tool contracts with their hashes; computed once for each agent, since the pure code that compares
+ * them can neither hash nor read a schema. [PIN-1]
+ *
+ * @example
+ * const {version, tools, toolsHash} = await describeAgent(desk)
+ */
+export function describeAgent(agent: Agent): Promise<DescribedAgent> {
+  const known = described.get(agent) ?? describe(agent)
+  described.set(agent, known)
+  return known
+}
+
+async function describe({name, version, tools: contracts}: Agent): Promise<DescribedAgent> {
+  const tools = await Promise.all(contracts.map(describeTool))
+  return {name, version, tools, toolsHash: await canonicalHash(contracts.map(contractOf))}
+}
+
+async function describeTool(tool: ToolContract): Promise<PinnedTool> {
+  const {name, version, effect} = tool
+  return {name, version, effect, hash: await canonicalHash(contractOf(tool))}
+}
+
+/** Everything that the model is told of a tool, and what it can change. */
+function contractOf({name, version, effect, description, input}: ToolContract) {
+  return {name, version, effect, description, input: z.toJSONSchema(input, {io: 'input', unrepresentable: 'any'})}
+}

@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import {deviceIdSchema, erasureIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
+
+/**
+ * What to erase: one session, or everything of a subject. Branches of an erased session keep their own words and lose
+ * what they inherited, or go too. What was derived from it outlives a session unless asked for; of a whole subject
+ * nothing is left but receipts, audit and tombstones. [RET-2, RET-4]
+ */
+export const erasureRequestSchema = z.union([
+  z.strictObject({
+    session: sessionIdSchema,
+    branches: z.enum(['keep', 'erase']).default('keep'),
+    memory: z.boolean().default(false),
+  }),
+  z.strictObject({subject: subjectIdSchema}),
+])
+export type ErasureRequest = z.infer<typeof erasureRequestSchema>
+
+/**
+ * What an erasure has done and what it still waits for. `erasing`: layers are under way; `waiting`: the server is done,
+ * but a device has not come back or an effect has not ended; `complete`: nothing is outstanding. [RET-2]
+ */
+export const erasureReceiptSchema = z.strictObject({
+  erasure: erasureIdSchema,
+  subject: subjectIdSchema,
+  /** Null when the whole subject was erased. */
+  session: sessionIdSchema.nullable(),
+  /** Null when its retention was over. */
+  requestedBy: subjectIdSchema.nullable(),
+  status: z.enum(['erasing', 'waiting', 'complete']),
+  requestedAt: z.number(),
+  completedAt: z.number().nullable(),
+  /** How many records each layer lost, and what it keeps and why. */
+  layers: z.array(z.strictObject({name: z.string(), removed: z.int().nonnegative(), kept: z.string().nullable()})),
+  outstanding: z.strictObject({
+    /** Copies that have not said yet that they purged. */
+    devices: z.array(z.strictObject({device: deviceIdSchema, lastSeenAt: z.number()})),
+    /** Effects under way, whose input is needed to find out how they ended. */
+    operations: z.array(operationIdSchema),
+    /** The files of the server's database still have to be rewritten. */
+    files: z.boolean(),
+  }),
+})
+export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>
+
+/** What a device is told to purge; no sessions are named when it is everything of the subject. [RET-3] */
+export const purgeOrderSchema = z.strictObject({
+  erasure: erasureIdSchema,
+  whole: z.boolean(),
+  sessions: z.array(sessionIdSchema),
+  at: z.number(),
+  why: z.enum(['requested', 'retention']),
+})
+export type PurgeOrder = z.infer<typeof purgeOrderSchema>
+
+/** A device says that it has purged; saying it again changes nothing. */
+export const purgedSchema = z.strictObject({
+  device: deviceIdSchema,
+  erasures: z.array(erasureIdSchema).min(1).max(1000),
+})
+
+/** What a person reads in the place of an erased session; what nobody else had is said, never dropped in silence. */
+export function erasedSentence({why, unsent}: {why: PurgeOrder['why']; unsent: number}): string {
+  const reason =
+    why === 'requested'
+      ? 'This conversation was erased on request.'
+      : 'This conversation was erased: its time was over.'
+  if (unsent === 0) return reason
+  const messages = unsent === 1 ? 'One message that had' : `${unsent} messages that had`
+  return `${reason} ${messages} not reached the server went with it.`
+}

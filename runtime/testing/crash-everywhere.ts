@@ -1,0 +1,203 @@
+import type {PGlite} from '@electric-sql/pglite'
+import type {Agent, AgentHost, ModelSource, ToolImplementations} from '../loop/define.ts'
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {openPGliteStore} from '../storage/pglite-store.ts'
+import {CrashPoints} from './crash-points.ts'
+import {CrashRun, type CrashWorld} from './crash-run.ts'
+import {type FakeClock, fakeEnvironment} from './fake-environment.ts'
+import {difference, type Outcome} from './outcome.ts'
+import type {Scene} from './scene.ts'
+import {openTestDatabase, type TestDatabase} from './test-database.ts'
+
+export type CrashTest<Served extends Agent = Agent> = {
+  agent: Served
+  /** The same prompt must get the same answer, as `promptModel` does: a step that was cut off is asked again. */
+  model: ModelSource
+  tools: ToolImplementations<Served['tools']>
+  scenario(scene: Scene): Promise<void>
+  /** Server and outside world, new for each run; without it the devices never sync. */
+  world?(run: {number: number; environment: Environment & {clock: FakeClock}}): CrashWorld | Promise<CrashWorld>
+  /** Whose crashes are tried: the person's devices, which is the default, or the server. */
+  dies?: 'devices' | 'server'
+  /**
+   * `every` point is crashed at unless told; `distinct` leaves out those at which nothing has changed since the point
+   * before, neither in a store nor on its way: half of them, at which only what is forgotten differs.
+   */
+  points?: 'every' | 'distinct'
+  /** The application's own tables on a device. */
+  prepare?(db: PGlite): Promise<void>
+  /**
+   * What is wrong with a run that died at this point, in words, or null. Unless told, whatever differs from the undisturbed
+   * run; a server that dies between an operation's start and its effect may for instance report it as failed instead.
+   */
+  compare?(undisturbed: Outcome, outcome: Outcome, death: string): string | null
+  /** Databases to use instead of opening some, by device; whoever opened them closes them. */
+  databases?: Map<string, TestDatabase>
+  /** Milliseconds after which a run counts as hung; 30,000 unless told. */
+  deadlineMs?: number
+}
+
+export type CrashFailure = {at: number; point: string; what: string}
+
+export type CrashReport = {
+  /** How many points the undisturbed run has passed, and at how many of them runs were to die. */
+  points: number
+  planned: number
+  /** Where the runs died, in order. */
+  deaths: string[]
+  /** Empty when every crash ended as the uninterrupted run did. */
+  failures: CrashFailure[]
+}
+
+/** How often a point is tried that a run did not come to, before it counts as skipped. */
+const tries = 5
+
+/**
+ * Plays a scenario undisturbed and counts the points at which its processes could die; then plays it once for each of
+ * them: dies there, throws away all memory, opens the device again from what is stored, and lets the story go on. Every
+ * such run must end like the undisturbed one: the same transcript up to ids and times, the same documents, the same
+ * effects with none doubled, every call with its one result, and a server that has all of it.
+ *
+ * @throws HoldfastError `misconfigured` for a scenario that cannot be told twice, and whatever its undisturbed run throws
+ * @example
+ * const report = await crashEverywhere({
+ *   agent: defineAgent({name: 'echo', version: '1.0.0', instructions: 'Repeat.', tools: []}),
+ *   model: promptModel(prompt => ({text: said(prompt).join(' ')})),
+ *   tools: {},
+ *   async scenario(scene) {
+ *     const session = await scene.at('laptop').open()
+ *     await session.send('Hello.')
+ *     await session.until(view => view.status === 'completed')
+ *   },
+ * })
+ * if (report.failures.length > 0) throw new Error(JSON.stringify(report.failures, null, 2))
+ */
+export async function crashEverywhere<Served extends Agent>(test: CrashTest<Served>): Promise<CrashReport> {
+  const databases = await openDatabases(test)
+  try {
+    return await new Walk(test as unknown as CrashTest, databases).walk()
+  } finally {
+    await databases.close()
+  }
+}
+
+type Played = {died: string | null; passed: readonly string[]; outcome: Outcome; faults: string[]}
+
+class Walk {
+  #runs = 0
+  readonly #deaths: string[] = []
+  readonly #failures: CrashFailure[] = []
+
+  constructor(
+    private readonly test: CrashTest,
+    private readonly databases: Awaited<ReturnType<typeof openDatabases>>,
+  ) {}
+
+  async walk(): Promise<CrashReport> {
+    const undisturbed = await this.#play(null)
+    const [fault] = undisturbed.faults
+    if (fault) throw new HoldfastError('internal', `the undisturbed run is not whole: ${fault}`)
+    const points = undisturbed.passed.length
+    const planned = undisturbed.passed.flatMap((_, i) => (this.#isPlanned(undisturbed.passed, i) ? i + 1 : []))
+    for (const at of planned) await this.#crashAt(at, undisturbed)
+    // A run may pass more points than the first did; only one that ends before its own is the last.
+    for (let at = points + 1; await this.#crashAt(at, undisturbed); at++) {
+      if (at > 10 * points + 100) throw new HoldfastError('internal', 'the scenario passes ever more points')
+    }
+    return {points, planned: planned.length, deaths: this.#deaths, failures: this.#failures}
+  }
+
+  #isPlanned(passed: readonly string[], index: number): boolean {
+    const [before = '', here = ''] = [passed[index - 1], passed[index]]
+    if (this.test.points !== 'distinct' || index === 0) return true
+    if (before.includes(': after ') && here.includes(': before ')) return false
+    // What a transaction did before it commits is undone with it.
+    return !(before.endsWith(': before a transaction') && here.endsWith(': inside a transaction'))
+  }
+
+  /** False when no run came to this point and none had to. */
+  async #crashAt(at: number, undisturbed: Played): Promise<boolean> {
+    const {compare = difference} = this.test
+    for (let tried = 0; tried < tries; tried++) {
+      const played = await this.#play(at).catch((error: unknown) => ({error}))
+      if ('error' in played) {
+        this.#failures.push({at, point: this.#lastPoint, what: String(played.error)})
+        return true
+      }
+      if (played.died === null) {
+        if (at > undisturbed.passed.length) return false
+        continue
+      }
+      this.#deaths.push(played.died)
+      const differs = compare(undisturbed.outcome, played.outcome, played.died)
+      for (const what of [...played.faults, ...(differs ? [differs] : [])]) {
+        this.#failures.push({at, point: played.died, what})
+      }
+      return true
+    }
+    this.#failures.push({at, point: 'unknown', what: `no run came to this point in ${tries} tries: it was skipped`})
+    return true
+  }
+
+  #lastPoint = 'unknown'
+
+  async #play(at: number | null): Promise<Played> {
+    this.#runs += 1
+    const {agent, model, tools, scenario, world, dies = 'devices', deadlineMs = 30_000} = this.test
+    const number = this.#runs
+    const environment = fakeEnvironment({seed: `run ${number} world`})
+    const points = new CrashPoints(at)
+    await this.databases.reset()
+    const run = new CrashRun({
+      number,
+      points,
+      world: (await world?.({number, environment})) ?? {},
+      hosts: [{agent, model, tools} as unknown as AgentHost],
+      dies,
+      environment,
+      database: name => this.databases.get(name),
+      scenario,
+    })
+    try {
+      const result = await beforeDeadline(deadlineMs, run)
+      return {...result, died: points.fired ? (points.passed.at(-1) ?? null) : null, passed: points.passed}
+    } finally {
+      this.#lastPoint = points.passed.at(-1) ?? 'unknown'
+      await run.close()
+    }
+  }
+}
+
+async function beforeDeadline(ms: number, run: CrashRun) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const hung = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new HoldfastError('deadline', `the run hangs at "${run.doing}"`)), ms)
+  })
+  return await Promise.race([run.play(), hung]).finally(() => clearTimeout(timer))
+}
+
+/** One database a device for all runs, emptied before each: opening Postgres costs as much as playing ten runs. */
+async function openDatabases({databases: given, prepare}: Pick<CrashTest, 'databases' | 'prepare'>) {
+  const opened = new Map<string, {database: TestDatabase; restore(): Promise<void>}>()
+  const ours: TestDatabase[] = []
+  return {
+    async get(name: string): Promise<TestDatabase> {
+      const known = opened.get(name)
+      if (known) return known.database
+      const database = given?.get(name) ?? (await openTestDatabase())
+      if (!given?.has(name)) ours.push(database)
+      await openPGliteStore(database.db, fakeEnvironment({seed: name}))
+      await prepare?.(database.db)
+      opened.set(name, {database, restore: await database.snapshot()})
+      return database
+    },
+    async reset(): Promise<void> {
+      for (const {restore} of opened.values()) await restore()
+    },
+    async close(): Promise<void> {
+      for (const {restore} of opened.values()) await restore()
+      for (const database of ours) await database.close()
+    },
+  }
+}

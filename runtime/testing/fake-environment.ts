@@ -1,0 +1,82 @@
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {formatId} from '../protocol/ids.ts'
+
+/** Time that stands still until it is told to move; several environments may share one. */
+export interface FakeClock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Moves forward by so many milliseconds; a clock that is set back is `set`. */
+  advance(ms: number): void
+  set(now: number): void
+}
+
+/**
+ * A clock for tests.
+ *
+ * @throws HoldfastError `bad_input` when told to advance by less than nothing
+ * @example
+ * const clock = fakeClock()
+ * clock.advance(60_000)
+ */
+export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
+  let time = start
+  return {
+    now: () => time,
+    advance: ms => {
+      if (!(ms >= 0)) throw new HoldfastError('bad_input', `advance: expected milliseconds of 0 or more, got ${ms}`)
+      time += ms
+    },
+    set: now => {
+      time = now
+    },
+  }
+}
+
+/**
+ * An `Environment` without chance: its clock is moved by hand, and the same seed gives the same ids and the same jitter.
+ * Two devices need two seeds, since an id may never come twice.
+ *
+ * @example
+ * const environment = fakeEnvironment({seed: 'laptop'})
+ * const first = environment.id('session') // the same in every run
+ */
+export function fakeEnvironment(options: {seed: string; clock?: FakeClock}): Environment & {clock: FakeClock} {
+  const clock = options.clock ?? fakeClock()
+  const next = numbers(options.seed)
+  return {
+    clock,
+    now: () => clock.now(),
+    id: name => formatId(name, uuid(clock.now(), next)),
+    random: () => next() / 2 ** 32,
+  }
+}
+
+function uuid(time: number, next: () => number): string {
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
+  const stamp = hex(time, 12)
+  const [a, b, c] = [next(), next(), next()]
+  const version = `7${hex(a >>> 20, 3)}`
+  const variant = hex(0x8000 | (b >>> 18), 4)
+  return `${stamp.slice(0, 8)}-${stamp.slice(8)}-${version}-${variant}-${hex(c, 8)}${hex(a & 0xffff, 4)}`
+}
+
+/** Whole numbers below 2³², spread evenly; 128 bits of state, or seeds that differ could soon meet. */
+function numbers(seed: string): () => number {
+  let state = [1779033703, 3144134277, 1013904242, 2773480762]
+  for (const character of seed) {
+    const code = character.codePointAt(0) ?? 0
+    state = state.map((word, i) => Math.imul((state[(i + 1) % 4] ?? 0) ^ word ^ code, 2654435761 + 2 * i) >>> 0)
+  }
+  let [a = 0, b = 0, c = 0, counter = 0] = state
+  const step = () => {
+    const sum = (a + b + counter) >>> 0
+    counter = (counter + 1) >>> 0
+    a = b ^ (b >>> 9)
+    b = (c + (c << 3)) >>> 0
+    c = ((c << 21) | (c >>> 11)) + sum
+    return sum
+  }
+  for (let i = 0; i < 12; i++) step()
+  return step
+}

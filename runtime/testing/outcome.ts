@@ -1,0 +1,120 @@
+import {readText} from '../documents/shared-text.ts'
+import {isReadable, type LoggedEvent} from '../protocol/event.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
+import type {ServerLink} from '../sync/server-link.ts'
+import type {TestDevice} from './test-device.ts'
+
+/** What a run came to on one device in one session; of two runs of one story it is the same. */
+export type SessionOutcome = {
+  device: string
+  transcript: unknown[]
+  documents: Record<string, string>
+  /** How often each kind of event is in the log. */
+  events: Record<string, number>
+  rejected: number
+}
+
+export type Outcome = {sessions: SessionOutcome[]; effects: readonly string[]}
+
+const everything = 1_000_000
+
+/** Reads what is stored, and adds to `faults` what must not be in any run. */
+export async function outcomeOf(
+  device: TestDevice,
+  link: ServerLink | null,
+  id: SessionId,
+  faults: string[],
+): Promise<SessionOutcome> {
+  const events = await device.store.read(id, everything)
+  const kept = events.filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
+  faults.push(...callFaults(kept), ...(link ? await syncFaults(device.process.name, link, id, events) : []))
+  const documents: Record<string, string> = {}
+  for (const event of kept) {
+    if (!isReadable(event) || event.kind !== 'document.updated') continue
+    const {document} = event.data
+    documents[document] ??= readText(await device.store.document(id, document))
+  }
+  const counted: Record<string, number> = {}
+  for (const {kind} of kept.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))) counted[kind] = (counted[kind] ?? 0) + 1
+  return {
+    device: device.process.name,
+    transcript: transcriptOf(events).map(lineOf),
+    documents,
+    events: counted,
+    rejected: events.length - kept.length,
+  }
+}
+
+/** An entry without what differs from run to run: ids, times, sequence numbers. */
+function lineOf(entry: TranscriptEntry): unknown {
+  const {id: _id, at: _at, durability, ...line} = entry
+  if (line.type === 'tool') {
+    const {call: _call, operation, ...tool} = line
+    const {id: _operation, approval: _approval, ...told} = operation ?? {id: null, approval: null, none: true}
+    return {...tool, operation: told, durability: durability.status}
+  }
+  return {...line, durability: durability.status}
+}
+
+/** No call is lost and none returns twice, whatever was interrupted. [LOG-6, LOG-7] */
+function callFaults(events: readonly LoggedEvent[]): string[] {
+  const results = new Map<string, number>()
+  for (const event of events) {
+    if (!isReadable(event)) continue
+    if (event.kind === 'model.replied') {
+      for (const part of event.data.content) if (part.type === 'call') results.set(part.call, 0)
+    }
+    if (event.kind === 'tool.returned') results.set(event.data.call, (results.get(event.data.call) ?? 0) + 1)
+  }
+  return [...results].flatMap(([call, count]) => (count > 1 ? [`${call} has ${count} results`] : []))
+}
+
+/** Everything is with the server, and the server has nothing else. [LOG-2, SYNC-4] */
+async function syncFaults(
+  device: string,
+  link: ServerLink,
+  id: SessionId,
+  events: readonly DurableEvent[],
+): Promise<string[]> {
+  const faults = events.flatMap(({event, durability}) =>
+    durability.status === 'device' ? [`${device}: ${event.kind} never reached the server`] : [],
+  )
+  const here = events.flatMap(({event}) => (event.session === id && event.seq !== null ? [event.id] : []))
+  const there: string[] = []
+  for (;;) {
+    const page = await link.pull(id, there.length)
+    there.push(...page.events.map(event => event.id))
+    if (!page.more) break
+  }
+  if (JSON.stringify(here) !== JSON.stringify(there)) faults.push(`${device}: its log is not the server's`)
+  return faults
+}
+
+/** Where two outcomes differ first, or null; ids are compared by their kind only. */
+export function difference(expected: unknown, actual: unknown): string | null {
+  return differenceAt('', unnamed(expected), unnamed(actual))
+}
+
+function unnamed(value: unknown): unknown {
+  const text = JSON.stringify(value)
+  return JSON.parse(
+    text.replace(/\b([a-z]{3})_[0-9a-f]{8}-[0-9a-f-]{27}\b/g, '$1_…').replace(/(after event) \d+/g, '$1 …'),
+  )
+}
+
+function differenceAt(path: string, expected: unknown, actual: unknown): string | null {
+  if (isObject(expected) && isObject(actual)) {
+    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+      const found = differenceAt(path ? `${path}.${key}` : key, expected[key], actual[key])
+      if (found) return found
+    }
+    return null
+  }
+  if (expected === actual) return null
+  return `${path}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,27 @@
+import type {LanguageModelV3, LanguageModelV3Prompt} from '@ai-sdk/provider'
+import {type ScriptedStep, scriptedModel} from './scripted-model.ts'
+
+/**
+ * A model that is a pure function of its prompt: asked again after a crash, it says the same.
+ *
+ * @example
+ * const model = promptModel(prompt => ({text: `You said ${said(prompt).at(-1)}.`}))
+ */
+export function promptModel(answer: (prompt: LanguageModelV3Prompt) => ScriptedStep): LanguageModelV3 {
+  return {
+    ...scriptedModel([]),
+    doStream: async options => await scriptedModel([answer(options.prompt)]).doStream(options),
+  }
+}
+
+/**
+ * What the person has said in a prompt, oldest first.
+ *
+ * @example
+ * const model = promptModel(prompt => (said(prompt).includes('Stop.') ? {text: 'Stopped.'} : {text: 'Going on.'}))
+ */
+export function said(prompt: LanguageModelV3Prompt): string[] {
+  return prompt.flatMap(message =>
+    message.role === 'user' ? message.content.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
+  )
+}

@@ -1,0 +1,93 @@
+import type {ErasureReceipt, ErasureRequest} from '../../runtime/protocol/erasure.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {SessionId} from '../../runtime/protocol/ids.ts'
+import type {DataLayer} from '../data-layer.ts'
+import type {Owner, Principal} from '../principal.ts'
+import type {Erasure, ErasureTarget, LayerCount} from '../storage/erasure-book.ts'
+import type {Store} from '../storage/store.ts'
+import type {Authority} from './authority.ts'
+
+export type Eraser = Authority & {
+  layers: readonly DataLayer[]
+  /** The role that may erase and export for any subject of its tenant. */
+  operatorRole: string
+  /** Whether the files of the database are rewritten here; else the host does it, and nothing waits for it. */
+  rewriteFiles: boolean
+}
+
+/**
+ * Erases a session or a subject everywhere the server keeps something of it, and says what is still outstanding. Asked
+ * again for the same session, it gives the first receipt. [RET-2]
+ *
+ *   begin ─▶ rows gone, tombstones stand ─▶ other layers ─▶ files rewritten ─▶ devices purge and say so ─▶ complete
+ *   (one transaction)                       (a crash from here on is picked up by the sweep)
+ *
+ * @throws HoldfastError `not_found` for a session that is somebody else's or nobody's, `forbidden` for another subject
+ */
+export async function erase(eraser: Eraser, principal: Principal, request: ErasureRequest): Promise<ErasureReceipt> {
+  const {store, environment} = eraser
+  const erasure = await store.erasures.begin({
+    ...targetOf(eraser, principal, request),
+    id: environment.id('erasure'),
+    tenant: principal.tenant,
+    by: principal.subject,
+    at: environment.now(),
+  })
+  if (!erasure) throw new HoldfastError('not_found', 'No such session.')
+  await finishErasure(eraser, erasure)
+  const receipt = await store.erasures.receipt({tenant: erasure.tenant, erasure: erasure.id})
+  if (!receipt) throw new HoldfastError('internal', 'An erasure cannot be read back.')
+  return receipt
+}
+
+function targetOf(eraser: Eraser, principal: Principal, request: ErasureRequest): ErasureTarget {
+  const operator = principal.roles.includes(eraser.operatorRole)
+  if ('session' in request) {
+    const {session, branches, memory} = request
+    return {session, branches, derived: memory, of: operator ? null : principal.subject}
+  }
+  if (request.subject !== principal.subject && !operator) {
+    throw new HoldfastError(
+      'forbidden',
+      `Only a holder of the role "${eraser.operatorRole}" may erase another subject.`,
+    )
+  }
+  return {subject: request.subject}
+}
+
+/** Brings the other layers after the rows; safe to repeat. */
+export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<void> {
+  const {store, bus, environment} = eraser
+  const {tenant, subject, sessions, session, derived} = erasure
+  const ref = {tenant, erasure: erasure.id}
+  const counts: LayerCount[] = []
+  for (const layer of eraser.layers) {
+    if (layer.derived && !derived) counts.push({name: layer.name, removed: 0, kept: 'all of it: it was not asked for'})
+    else {
+      const removed = await layer.erase({tenant, subject, sessions, whole: session === null})
+      counts.push({name: layer.name, removed, kept: null})
+    }
+  }
+  await store.erasures.finish(ref, counts, environment.now())
+  if (!eraser.rewriteFiles) await store.erasures.filesDone([ref], environment.now())
+  bus.publish({type: 'erased', tenant, subject})
+}
+
+/** What a crash or a late effect left over: other layers, and the files, once for all that wait for them. */
+export async function sweepErasures(eraser: Eraser): Promise<void> {
+  const {store, environment, onFault} = eraser
+  const {erasures, files} = await store.erasures.unfinished(100)
+  for (const erasure of erasures) await finishErasure(eraser, erasure).catch(onFault)
+  if (files.length === 0) return
+  if (eraser.rewriteFiles && !(await store.scrub())) {
+    onFault(new HoldfastError('misconfigured', 'The database role may not drop the write-ahead log: see scrub.ts.'))
+  }
+  await store.erasures.filesDone(files, environment.now())
+}
+
+/** What to say about a session that is not there: only its own subject hears that it was erased. [ID-4, RET-3] */
+export async function goneError({erasures}: Store, owner: Owner, session: SessionId): Promise<HoldfastError> {
+  const erasure = await erasures.tombstone(owner, session)
+  if (!erasure) return new HoldfastError('not_found', 'No such session.')
+  return new HoldfastError('erased', 'This session was erased; nothing of it is kept here.', {details: {erasure}})
+}

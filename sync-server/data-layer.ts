@@ -1,0 +1,26 @@
+import type {SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
+import type {Json} from '../runtime/protocol/json.ts'
+import type {Owner} from './principal.ts'
+
+/** What is being erased: these sessions of a subject, or, with `whole`, everything of the subject. */
+export type ErasureScope = {
+  tenant: TenantId
+  subject: SubjectId
+  sessions: readonly SessionId[]
+  whole: boolean
+}
+
+/**
+ * A place that keeps something of sessions or subjects beside the records of the store: memory, token streams, an
+ * application's own tables. Erasure and export reach all of them. [RET-2]
+ */
+export interface DataLayer {
+  /** As receipts and exports call it. */
+  readonly name: string
+  /** Derived layers outlive their session unless the erasure asks for them; a whole subject takes them too. [RET-4] */
+  readonly derived?: boolean
+  /** Deletes for good and says how many records; called again after a crash, it deletes what is left. */
+  erase(scope: ErasureScope): Promise<number>
+  /** Everything it keeps of a subject, one JSON a record. */
+  records(owner: Owner): AsyncIterable<Json>
+}

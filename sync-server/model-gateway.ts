@@ -1,0 +1,248 @@
+import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
+import type {Environment} from '../runtime/protocol/environment.ts'
+import {HoldfastError} from '../runtime/protocol/errors.ts'
+import type {Json} from '../runtime/protocol/json.ts'
+import {type ModelCallName, type ModelFailure, modelCallKey} from '../runtime/protocol/model-call.ts'
+import {hashJson} from './authority/hash.ts'
+import type {Bus} from './bus.ts'
+import {costMicros, limitsFor, type ModelOffer, type Models, offerOf, type TenantBudgets} from './model-config.ts'
+import {modelFailed} from './model-error.ts'
+import {Generation} from './model-generation.ts'
+import {isOvertaken, type Sightings} from './model-overtaken.ts'
+import {estimatePrompt} from './model-tokens.ts'
+import type {Owner} from './principal.ts'
+import type {Store} from './storage/store.ts'
+import type {Exhausted, ModelCallRef, NumberedPart} from './storage/token-store.ts'
+
+export type GatewayOptions = {
+  store: Store
+  bus: Bus
+  environment: Environment
+  models: Models
+  budgets: TenantBudgets
+  onFault(error: unknown): void
+  limits?: Partial<GatewayLimits>
+}
+
+export type GatewayLimits = {
+  /** Milliseconds that a generation goes on without a reader; 60,000 unless told. */
+  graceMs: number
+  /** Milliseconds after which a process that says nothing is believed dead; 15,000 unless told. */
+  leaseMs: number
+  /** Milliseconds that one generation may take; 600,000 unless told. */
+  generationMs: number
+  /** Milliseconds between two looks at a generation of another process; 200 unless told. */
+  pollMs: number
+  /** Milliseconds that the words of a finished generation are kept; a day unless told. */
+  keepMs: number
+  /** Bounds of one generation: 50,000 parts and 8 Mi characters unless told. */
+  parts: number
+  bytes: number
+}
+
+const defaults: GatewayLimits = {
+  graceMs: 60_000,
+  leaseMs: 15_000,
+  generationMs: 600_000,
+  pollMs: 200,
+  keepMs: 24 * 3_600_000,
+  parts: 50_000,
+  bytes: 8 * 1024 * 1024,
+}
+
+export type Asked = {name: string; call: ModelCallName | null; options: LanguageModelV3CallOptions}
+
+/**
+ * Sells each generation once: whoever comes with the key of a call that was begun before is attached to it, wherever
+ * it runs, and only the first asks the provider. [CUS-5, BUD-1]
+ *
+ *   key ─▶ claim ─┬─ won ───────▶ generate here, for every reader
+ *                 ├─ taken ─────▶ read along, from the buffer here or from the store
+ *                 └─ exhausted ─▶ refused before anything is paid
+ */
+export class ModelGateway {
+  readonly limits: GatewayLimits
+  readonly #owner = crypto.randomUUID()
+  readonly #live = new Map<string, Generation>()
+  readonly #running = new Set<Promise<unknown>>()
+  readonly #sightings = new WeakMap<Generation, Sightings>()
+  readonly #unsubscribe: () => void
+
+  constructor(private readonly parts: GatewayOptions) {
+    this.limits = {...defaults, ...parts.limits}
+    this.#unsubscribe = parts.bus.subscribe(poke => {
+      if (poke.type !== 'head') return
+      for (const generation of this.#live.values()) {
+        const {ref, name} = generation
+        if (name?.session !== poke.session || ref.tenant !== poke.tenant || ref.subject !== poke.subject) continue
+        this.#track(this.#look(generation, name).catch(parts.onFault))
+      }
+    })
+  }
+
+  /**
+   * The parts of the call, from the first, whether or not it was begun before.
+   *
+   * @throws HoldfastError `not_found` for an unknown model, `conflict` when the key stands for another request,
+   * `budget_exhausted` before anything is paid
+   */
+  async ask(owner: Owner, {name, call, options}: Asked, signal: AbortSignal): Promise<AsyncGenerator<NumberedPart>> {
+    const offer = offerOf(this.parts.models, name)
+    if (!offer) throw new HoldfastError('not_found', 'No such model.')
+    const ref = {tenant: owner.tenant, subject: owner.subject, key: call ? modelCallKey(call) : onceKey()}
+    const requestHash = await hashJson([name, options] as unknown as Json)
+    const inputTokens = estimatePrompt(options)
+    const at = this.parts.environment.now()
+    const spent = {inputTokens, outputTokens: 0, costMicros: costMicros({inputTokens, outputTokens: 0}, offer.prices)}
+    const claim = await this.parts.store.modelCalls.claim(
+      {
+        ref,
+        name: call,
+        model: name,
+        requestHash,
+        owner: this.#owner,
+        leaseUntil: at + this.limits.leaseMs,
+        at,
+        spent: {...spent, estimated: true},
+      },
+      await limitsFor(this.parts.budgets, owner.tenant),
+    )
+    if (claim.status === 'exhausted') throw exhausted(claim.limit)
+    if (claim.status === 'won') {
+      this.#generate(ref, call, {...offer, inputTokens, options})
+    } else if (claim.call.requestHash !== requestHash) {
+      throw new HoldfastError('conflict', 'Another request was made under the key of this call.')
+    }
+    return this.#follow(ref, 0, signal)
+  }
+
+  /** The parts after `after` of a call that this subject has begun; null when there is none. */
+  async resume(
+    owner: Owner,
+    key: string,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<NumberedPart> | null> {
+    const ref = {tenant: owner.tenant, subject: owner.subject, key}
+    return (await this.parts.store.modelCalls.get(ref)) ? this.#follow(ref, after, signal) : null
+  }
+
+  /** Ends what dead processes left open, and removes words that are no longer kept. [RET-1] */
+  async sweep(): Promise<void> {
+    const now = this.parts.environment.now()
+    await this.parts.store.modelCalls.expire(now, 100)
+    await this.parts.store.tokens.forget(now - this.limits.keepMs, 100)
+  }
+
+  /** Ends every generation of this process, with a last part that says so. */
+  async close(): Promise<void> {
+    this.#unsubscribe()
+    for (const generation of this.#live.values()) generation.abort(modelFailed('lost', 'The server is stopping.'))
+    await Promise.all(this.#running)
+  }
+
+  #generate(
+    ref: ModelCallRef,
+    name: ModelCallName | null,
+    {model, prices, inputTokens, options}: ModelOffer & {inputTokens: number; options: LanguageModelV3CallOptions},
+  ): void {
+    const {store, environment, onFault} = this.parts
+    const generation = new Generation({
+      ref,
+      name,
+      owner: this.#owner,
+      prices,
+      inputTokens,
+      ask: async abortSignal => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream,
+      store,
+      environment,
+      onFault,
+      // Nobody can come back for a call without a key.
+      limits: {...this.limits, ...(name === null && {graceMs: 0})},
+    })
+    const id = idOf(ref)
+    this.#live.set(id, generation)
+    this.#track(generation.run().finally(() => this.#live.delete(id)))
+  }
+
+  async *#follow(ref: ModelCallRef, after: number, signal: AbortSignal): AsyncGenerator<NumberedPart> {
+    const live = this.#live.get(idOf(ref))
+    if (live) yield* live.read(after, signal)
+    else yield* this.#stored(ref, after, signal)
+  }
+
+  /** Reads what is stored until the call has ended; as long as its process lives, that is all there is to wait for. */
+  async *#stored(ref: ModelCallRef, after: number, signal: AbortSignal): AsyncGenerator<NumberedPart> {
+    const {store, environment} = this.parts
+    let next = after
+    while (!signal.aborted) {
+      const found = await store.tokens.read(ref, next)
+      if (!found) return
+      for (const numbered of found.parts) {
+        yield numbered
+        next = numbered.n
+      }
+      if (found.parts.length > 0) continue
+      const {status, parts, leaseUntil} = found.call
+      if (status !== 'open') {
+        if (next < parts || parts === 0) yield {n: parts + 1, part: {type: 'error', error: forgotten}}
+        return
+      }
+      const now = environment.now()
+      if (leaseUntil < now) await store.modelCalls.expire(now, 100)
+      else {
+        await store.tokens.follow(ref, now + this.limits.leaseMs)
+        await pause(this.limits.pollMs, signal)
+      }
+    }
+  }
+
+  async #look(generation: Generation, name: ModelCallName): Promise<void> {
+    const state = await this.parts.store.sessions.state(generation.ref, name.session)
+    if (!state) return
+    const before = this.#sightings.get(generation) ?? {run: false, step: false}
+    const {overtaken, seen} = isOvertaken(name, state, before)
+    this.#sightings.set(generation, seen)
+    if (overtaken) generation.overtake()
+  }
+
+  #track(work: Promise<unknown>): void {
+    this.#running.add(work)
+    void work.finally(() => this.#running.delete(work))
+  }
+}
+
+const forgotten: ModelFailure = {
+  message: 'The words of this call are no longer kept.',
+  retryable: true,
+  reason: 'forgotten',
+}
+
+function exhausted({windowMs, tokens, costMicros, usedTokens, usedCostMicros, retryAfterMs}: Exhausted): HoldfastError {
+  return new HoldfastError(
+    'budget_exhausted',
+    `The budget of this tenant for ${windowMs} ms is used up; the first of it counts no more in ${retryAfterMs} ms.`,
+    {details: {windowMs, tokens, costMicros, usedTokens, usedCostMicros, retryAfterMs}},
+  )
+}
+
+/** A call without a name: it can be made, counted and refused like any other, but not taken up again. */
+function onceKey(): string {
+  return `once.${crypto.randomUUID()}`
+}
+
+function idOf({tenant, subject, key}: ModelCallRef): string {
+  return JSON.stringify([tenant, subject, key])
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(done, ms)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,24 @@
+import type {ModelCallName} from '../runtime/protocol/model-call.ts'
+import {isActive} from '../runtime/protocol/run.ts'
+import type {SessionState} from '../runtime/protocol/session.ts'
+
+/** What the server has seen so far of the run and the step that a call belongs to: it may lag behind the device. */
+export type Sightings = {run: boolean; step: boolean}
+
+/**
+ * Has the run gone on without this call? Only what was once seen can be seen to be over: before that, the device's
+ * events are still on their way. [RUN-3, RUN-7]
+ */
+export function isOvertaken(
+  {run, step, attempt}: ModelCallName,
+  state: SessionState,
+  before: Sightings,
+): {overtaken: boolean; seen: Sightings} {
+  const own = state.run?.id === run
+  const current = own && state.run?.attempt === attempt && state.run.step?.id === step
+  const seen = {run: before.run || own, step: before.step || current}
+  if (!own) return {overtaken: before.run, seen}
+  const over = !isActive(state.run) || (state.run?.attempt ?? 0) > attempt || state.interruptedBy !== null
+  const answered = current ? state.run?.step?.replied === true : before.step
+  return {overtaken: over || answered, seen}
+}

@@ -1,0 +1,54 @@
+import pg from 'pg'
+import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {pgSql} from './storage/postgres-sql.ts'
+import type {Sql} from './storage/sql.ts'
+
+export {type PostgresClient, type PostgresPool, pgSql} from './storage/postgres-sql.ts'
+
+export type OpenedPostgres = {
+  sql: Sql
+  /** For the application's own tables in the same database. */
+  pool: pg.Pool
+  /** Resolves when every connection is closed. */
+  close(): Promise<void>
+}
+
+/**
+ * Connects to a Postgres, 15 or later; any number of stateless server processes may share one.
+ *
+ * @throws HoldfastError `misconfigured` when the address is none of Postgres or nobody answers there; never with the
+ * password in it
+ * @example
+ * const {sql, close} = await openPostgres({url: process.env.DATABASE_URL})
+ * const store = await openPgStore(sql)
+ */
+export async function openPostgres(options: {
+  /** Like `postgres://user:password@host:5432/database`. */
+  url: string
+  /** Connections of this process; 10 unless told. */
+  connections?: number
+  /** Told of a connection that broke while nobody used it; the pool replaces it by itself. */
+  onFault?: (error: unknown) => void
+}): Promise<OpenedPostgres> {
+  const pool = new pg.Pool({
+    connectionString: checkedUrl(options.url),
+    max: options.connections ?? 10,
+    connectionTimeoutMillis: 10_000,
+    application_name: 'holdfast',
+  })
+  // Without a listener a connection that breaks in the pool would end the process.
+  pool.on('error', error => options.onFault?.(error))
+  try {
+    await pool.query('SELECT 1')
+  } catch (error) {
+    await pool.end()
+    const {code = 'no code'} = error as {code?: string}
+    throw new HoldfastError('misconfigured', `Postgres cannot be used at the address given (${code}).`, {cause: error})
+  }
+  return {sql: pgSql(pool), pool, close: () => pool.end()}
+}
+
+function checkedUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url)) return url
+  throw new HoldfastError('misconfigured', 'url: expected an address that begins with "postgres://"')
+}

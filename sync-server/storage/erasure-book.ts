@@ -1,0 +1,74 @@
+import type {ErasureReceipt, PurgeOrder} from '../../runtime/protocol/erasure.ts'
+import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {Json} from '../../runtime/protocol/json.ts'
+import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import type {Owner} from '../principal.ts'
+
+/** What is to go and who says so; `by` is null when its retention is over. */
+export type ErasureOrder = {id: ErasureId; tenant: TenantId; by: SubjectId | null; at: number} & ErasureTarget
+export type ErasureTarget = SessionTarget | SubjectTarget
+export type SubjectTarget = {subject: SubjectId}
+export type SessionTarget = {
+  session: SessionId
+  /** Only if it is theirs; null for an operator and the server itself. */
+  of: SubjectId | null
+  branches: 'keep' | 'erase'
+  derived: boolean
+}
+
+/** An erasure whose rows are gone; what the other layers need to know to follow. */
+export type Erasure = {
+  id: ErasureId
+  tenant: TenantId
+  subject: SubjectId
+  /** Null for the whole subject. */
+  session: SessionId | null
+  sessions: readonly SessionId[]
+  derived: boolean
+}
+
+export type ErasureRef = {tenant: TenantId; erasure: ErasureId}
+export type LayerCount = ErasureReceipt['layers'][number]
+
+/**
+ * Erasures and their tombstones. What `begin` has erased never comes back: a tombstone stands in its place in the same
+ * transaction, and no session is made under an id that has one. [RET-2, RET-3]
+ */
+export interface ErasureBook {
+  /**
+   * Erases every row of the scope, or, if it was erased before, finds that erasure. Of the ledger and of approvals the
+   * receipt and the digest stay, without input and words; what had not started is void. Null if there is no such session.
+   */
+  begin(order: ErasureOrder): Promise<Erasure | null>
+  /** Adds what the layers outside of this store lost; from then on only devices, effects and files are waited for. */
+  finish(ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void>
+  receipt(ref: ErasureRef): Promise<ErasureReceipt | null>
+  /** The erasure that took this session, if it was the subject's own. */
+  tombstone(owner: Owner, session: SessionId): Promise<ErasureId | null>
+  /** Writes down how an effect ended whose session is gone, and drops its input; false if there is none such. */
+  settle(effect: OrphanedEffect): Promise<boolean>
+  /** Erasures whose other layers or files are still to be done, across tenants, references only. */
+  unfinished(limit: number): Promise<{erasures: Erasure[]; files: ErasureRef[]}>
+  /** The files of the database have been rewritten since these began. */
+  filesDone(refs: readonly ErasureRef[], at: number): Promise<void>
+}
+
+export type OrphanedEffect = {
+  tenant: TenantId
+  operation: OperationId
+  status: Extract<OperationStatus, 'executed' | 'failed' | 'uncertain'>
+  outcome: Json
+  at: number
+}
+
+/** The devices that hold copies of a subject's records, and what each has still to purge. [RET-3] */
+export interface DeviceRegister {
+  /** Notes that a device fetches copies; what it does not say it holds could not be waited for. */
+  seen(owner: Owner, device: DeviceId, at: number): Promise<void>
+  /** What this device has not purged yet, oldest first, at most `limit`. */
+  toPurge(owner: Owner, device: DeviceId, limit: number): Promise<PurgeOrder[]>
+  /** The device has purged; completes every erasure that waited for it alone. */
+  purged(owner: Owner, device: DeviceId, erasures: readonly ErasureId[], at: number): Promise<void>
+  /** True while the subject was erased and this device has not purged: what it brings is from before. */
+  isStale(owner: Owner, device: DeviceId): Promise<boolean>
+}

@@ -1,0 +1,66 @@
+import type {PurgeOrder} from '../../runtime/protocol/erasure.ts'
+import type {ErasureId, SessionId} from '../../runtime/protocol/ids.ts'
+import type {DeviceRegister} from './erasure-book.ts'
+import {completeIfDone} from './pg-erasures.ts'
+import type {Sql} from './sql.ts'
+
+export function pgDevices(sql: Sql): DeviceRegister {
+  return {
+    seen: async ({tenant, subject}, device, at) => {
+      await sql.query(
+        `INSERT INTO hf_devices (tenant, subject, id, first_seen, last_seen) VALUES ($1, $2, $3, $4, $4)
+         ON CONFLICT (tenant, subject, id) DO UPDATE SET last_seen = excluded.last_seen`,
+        [tenant, subject, device, at],
+      )
+    },
+    toPurge: async ({tenant, subject}, device, limit) => {
+      const rows = await sql.query<PurgeRow>(
+        `SELECT id, session, sessions, requested_by, requested_at FROM hf_erasures e
+         WHERE tenant = $1 AND subject = $2 AND NOT EXISTS (SELECT 1 FROM hf_purges p
+           WHERE p.tenant = $1 AND p.erasure = e.id AND p.device = $3 AND p.purged_at IS NOT NULL)
+         ORDER BY requested_at, id LIMIT $4`,
+        [tenant, subject, device, limit],
+      )
+      return rows.map(purgeOrder)
+    },
+    purged: ({tenant, subject}, device, erasures, at) =>
+      sql.transaction(async tx => {
+        for (const erasure of erasures) {
+          const [mine] = await tx.query(
+            `INSERT INTO hf_purges (tenant, erasure, device, subject, purged_at)
+             SELECT $1, id, $3, $4, CAST($5 AS BIGINT) FROM hf_erasures WHERE tenant = $1 AND id = $2 AND subject = $4
+             ON CONFLICT (tenant, erasure, device) DO UPDATE
+               SET purged_at = COALESCE(hf_purges.purged_at, excluded.purged_at) RETURNING erasure`,
+            [tenant, erasure, device, subject, at],
+          )
+          if (mine) await completeIfDone(tx, {tenant, erasure}, at)
+        }
+      }),
+    isStale: async ({tenant, subject}, device) => {
+      const rows = await sql.query(
+        `SELECT 1 FROM hf_purges WHERE tenant = $1 AND device = $2 AND subject = $3 AND purged_at IS NULL
+           AND erasure IN (SELECT id FROM hf_erasures WHERE tenant = $1 AND subject = $3 AND session IS NULL) LIMIT 1`,
+        [tenant, device, subject],
+      )
+      return rows.length > 0
+    },
+  }
+}
+
+type PurgeRow = {
+  id: string
+  session: string | null
+  sessions: string
+  requested_by: string | null
+  requested_at: number
+}
+
+function purgeOrder(row: PurgeRow): PurgeOrder {
+  return {
+    erasure: row.id as ErasureId,
+    whole: row.session === null,
+    sessions: row.session === null ? [] : (JSON.parse(row.sessions) as SessionId[]),
+    at: Number(row.requested_at),
+    why: row.requested_by === null ? 'retention' : 'requested',
+  }
+}

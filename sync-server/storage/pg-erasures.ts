@@ -1,0 +1,303 @@
+import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
+import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import {eraseRows} from './erase-rows.ts'
+import type {
+  Erasure,
+  ErasureBook,
+  ErasureOrder,
+  ErasureRef,
+  LayerCount,
+  OrphanedEffect,
+  SessionTarget,
+  SubjectTarget,
+} from './erasure-book.ts'
+import {insertAudit} from './pg-audit.ts'
+import {jsonText} from './project-events.ts'
+import type {Sql, SqlQuery} from './sql.ts'
+
+export function pgErasures(sql: Sql): ErasureBook {
+  return {
+    begin: order => sql.transaction(tx => begin(tx, order)),
+    finish: (ref, layers, at) => sql.transaction(tx => finish(tx, ref, layers, at)),
+    receipt: ref => receipt(sql, ref),
+    tombstone: async (owner, session) => {
+      const [row] = await sql.query<{erasure: string}>(
+        'SELECT erasure FROM hf_tombstones WHERE tenant = $1 AND session = $2 AND subject = $3',
+        [owner.tenant, session, owner.subject],
+      )
+      return row ? (row.erasure as ErasureId) : null
+    },
+    settle: effect => sql.transaction(tx => settle(tx, effect)),
+    unfinished: async limit => {
+      const rows = await sql.query<ErasureRow>(
+        'SELECT * FROM hf_erasures WHERE erased_at IS NULL OR files_at IS NULL ORDER BY requested_at LIMIT $1',
+        [limit],
+      )
+      const refs = rows.filter(row => row.files_at === null)
+      return {
+        erasures: rows.filter(row => row.erased_at === null).map(toErasure),
+        files: refs.map(row => ({tenant: row.tenant as TenantId, erasure: row.id as ErasureId})),
+      }
+    },
+    filesDone: async (refs, at) => {
+      for (const ref of refs) {
+        await sql.transaction(async tx => {
+          await tx.query('UPDATE hf_erasures SET files_at = $3 WHERE tenant = $1 AND id = $2', [
+            ref.tenant,
+            ref.erasure,
+            at,
+          ])
+          await completeIfDone(tx, ref, at)
+        })
+      }
+    },
+  }
+}
+
+type ErasureRow = {
+  tenant: string
+  id: string
+  subject: string
+  session: string | null
+  sessions: string
+  requested_by: string | null
+  derived: number
+  layers: string
+  requested_at: number
+  erased_at: number | null
+  files_at: number | null
+  completed_at: number | null
+}
+
+function toErasure(row: ErasureRow): Erasure {
+  return {
+    id: row.id as ErasureId,
+    tenant: row.tenant as TenantId,
+    subject: row.subject as SubjectId,
+    session: row.session as SessionId | null,
+    sessions: JSON.parse(row.sessions) as SessionId[],
+    derived: Number(row.derived) === 1,
+  }
+}
+
+async function erasureRow(tx: SqlQuery, {tenant, erasure}: ErasureRef): Promise<ErasureRow | null> {
+  const [row] = await tx.query<ErasureRow>('SELECT * FROM hf_erasures WHERE tenant = $1 AND id = $2', [tenant, erasure])
+  return row ?? null
+}
+
+async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null> {
+  const {tenant, id, by, at} = order
+  const target = 'subject' in order ? await wholeSubject(tx, tenant, order) : await oneSession(tx, tenant, order)
+  if (!target) return null
+  if ('earlier' in target) return target.earlier
+  const {subject, session, sessions, derived, branchesKept} = target
+  for (const each of sessions) {
+    await tx.query('INSERT INTO hf_tombstones (tenant, session, subject, erasure, at) VALUES ($1, $2, $3, $4, $5)', [
+      tenant,
+      each,
+      subject,
+      id,
+      at,
+    ])
+  }
+  const devices = await devicesOf(tx, tenant, subject, sessions)
+  const kept = branchesKept === 0 ? null : `${branchesKept} keep their own words; what they inherited is gone`
+  const layers = [...(await eraseRows(tx, tenant, sessions)), {name: 'branches', removed: sessions.length - 1, kept}]
+  await tx.query(
+    `INSERT INTO hf_erasures (tenant, id, subject, session, sessions, requested_by, derived, layers, requested_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      tenant,
+      id,
+      subject,
+      session,
+      jsonText(sessions),
+      by,
+      derived ? 1 : 0,
+      jsonText(session === null ? layers.slice(0, -1) : layers),
+      at,
+    ],
+  )
+  for (const device of devices) {
+    await tx.query(
+      'INSERT INTO hf_purges (tenant, erasure, device, subject) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+      [tenant, id, device, subject],
+    )
+  }
+  await insertAudit(tx, {
+    tenant,
+    subject: by ?? ('holdfast:retention' as SubjectId),
+    action: session === null ? 'subject.erased' : 'session.erased',
+    about: id,
+    reason: '',
+    at,
+  })
+  return {id, tenant, subject, session, sessions, derived}
+}
+
+type Target =
+  | {earlier: Erasure}
+  | {subject: SubjectId; session: SessionId | null; sessions: SessionId[]; derived: boolean; branchesKept: number}
+
+async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget): Promise<Target | null> {
+  const {session, of} = order
+  const [row] = await tx.query<{subject: string}>('SELECT subject FROM hf_sessions WHERE tenant = $1 AND id = $2', [
+    tenant,
+    session,
+  ])
+  if (!row) return earlierErasure(tx, tenant, order)
+  const subject = row.subject as SubjectId
+  if (of !== null && of !== subject) return null
+  const family = await lockSessions(tx, tenant, subject)
+  // Somebody else erased it between the two looks.
+  if (!family.some(({id}) => id === session)) return earlierErasure(tx, tenant, order)
+  const branches = branchesOf(family, session)
+  const erased = order.branches === 'erase' ? branches : []
+  return {
+    subject,
+    session,
+    sessions: [session, ...erased],
+    derived: order.derived,
+    branchesKept: branches.length - erased.length,
+  }
+}
+
+async function earlierErasure(tx: SqlQuery, tenant: TenantId, {session, of}: SessionTarget): Promise<Target | null> {
+  const [row] = await tx.query<{erasure: string; subject: string}>(
+    'SELECT erasure, subject FROM hf_tombstones WHERE tenant = $1 AND session = $2',
+    [tenant, session],
+  )
+  if (!row || (of !== null && of !== row.subject)) return null
+  const earlier = await erasureRow(tx, {tenant, erasure: row.erasure as ErasureId})
+  return earlier && {earlier: toErasure(earlier)}
+}
+
+async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTarget): Promise<Target> {
+  const family = await lockSessions(tx, tenant, subject)
+  return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branchesKept: 0}
+}
+
+type Member = {id: SessionId; parent: SessionId | null}
+
+/** In the order of their ids, so that two erasures wait for each other instead of blocking each other for ever. */
+async function lockSessions(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<Member[]> {
+  const rows = await tx.query<{id: string; state: string}>(
+    'SELECT id, state FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
+    [tenant, subject],
+  )
+  return rows.map(row => ({
+    id: row.id as SessionId,
+    parent: (JSON.parse(row.state) as SessionState).forkedFrom?.session ?? null,
+  }))
+}
+
+function branchesOf(family: readonly Member[], session: SessionId): SessionId[] {
+  const own = family.filter(({parent}) => parent === session).map(({id}) => id)
+  return own.flatMap(id => [id, ...branchesOf(family, id)])
+}
+
+/** Those that asked for copies, and those that wrote in one of the sessions without ever having asked. */
+async function devicesOf(
+  tx: SqlQuery,
+  tenant: TenantId,
+  subject: SubjectId,
+  sessions: readonly SessionId[],
+): Promise<Set<DeviceId>> {
+  const known = await tx.query<{id: string}>('SELECT id FROM hf_devices WHERE tenant = $1 AND subject = $2', [
+    tenant,
+    subject,
+  ])
+  const devices = new Set(known.map(row => row.id as DeviceId))
+  for (const session of sessions) {
+    const wrote = await tx.query<{device: string}>(
+      'SELECT DISTINCT device FROM hf_events WHERE tenant = $1 AND session = $2 AND device IS NOT NULL',
+      [tenant, session],
+    )
+    for (const row of wrote) devices.add(row.device as DeviceId)
+  }
+  return devices
+}
+
+async function finish(tx: SqlQuery, ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void> {
+  const row = await erasureRow(tx, ref)
+  if (row?.erased_at !== null) return
+  const all = [...(JSON.parse(row.layers) as LayerCount[]), ...layers]
+  await tx.query('UPDATE hf_erasures SET layers = $3, erased_at = $4 WHERE tenant = $1 AND id = $2', [
+    ref.tenant,
+    ref.erasure,
+    jsonText(all),
+    at,
+  ])
+  await completeIfDone(tx, ref, at)
+}
+
+async function settle(tx: SqlQuery, {tenant, operation, status, outcome, at}: OrphanedEffect): Promise<boolean> {
+  const done = status !== 'uncertain'
+  const [row] = await tx.query<{session: string}>(
+    `UPDATE hf_operations SET status = $3, outcome = $4, updated_at = $5
+       ${done ? `, input = 'null', basis = '{}'` : ''}
+     WHERE tenant = $1 AND id = $2 AND status IN ('started', 'uncertain')
+       AND session IN (SELECT session FROM hf_tombstones WHERE tenant = $1) RETURNING session`,
+    [tenant, operation, status, jsonText(status === 'executed' ? outcome : null), at],
+  )
+  if (!row) return false
+  const [stone] = await tx.query<{erasure: string}>(
+    'SELECT erasure FROM hf_tombstones WHERE tenant = $1 AND session = $2',
+    [tenant, row.session],
+  )
+  // The input was in the files until now.
+  if (stone && done) {
+    await tx.query('UPDATE hf_erasures SET files_at = NULL WHERE tenant = $1 AND id = $2', [tenant, stone.erasure])
+  }
+  return true
+}
+
+async function receipt(tx: SqlQuery, ref: ErasureRef): Promise<ErasureReceipt | null> {
+  const row = await erasureRow(tx, ref)
+  if (!row) return null
+  const {devices, operations} = await outstanding(tx, ref)
+  const status = row.completed_at !== null ? 'complete' : row.erased_at !== null ? 'waiting' : 'erasing'
+  return {
+    erasure: ref.erasure,
+    subject: row.subject as SubjectId,
+    session: row.session as SessionId | null,
+    requestedBy: row.requested_by as SubjectId | null,
+    status,
+    requestedAt: Number(row.requested_at),
+    completedAt: row.completed_at === null ? null : Number(row.completed_at),
+    layers: JSON.parse(row.layers) as LayerCount[],
+    outstanding: {devices, operations, files: row.files_at === null},
+  }
+}
+
+async function outstanding(tx: SqlQuery, {tenant, erasure}: ErasureRef) {
+  const devices = await tx.query<{device: string; last_seen: number | null}>(
+    `SELECT p.device, d.last_seen FROM hf_purges p
+     LEFT JOIN hf_devices d ON d.tenant = p.tenant AND d.subject = p.subject AND d.id = p.device
+     WHERE p.tenant = $1 AND p.erasure = $2 AND p.purged_at IS NULL ORDER BY p.device`,
+    [tenant, erasure],
+  )
+  const operations = await tx.query<{id: string}>(
+    `SELECT id FROM hf_operations WHERE tenant = $1 AND status IN ('started', 'uncertain')
+       AND session IN (SELECT session FROM hf_tombstones WHERE tenant = $1 AND erasure = $2) ORDER BY id`,
+    [tenant, erasure],
+  )
+  return {
+    devices: devices.map(row => ({device: row.device as DeviceId, lastSeenAt: Number(row.last_seen ?? 0)})),
+    operations: operations.map(row => row.id as OperationId),
+  }
+}
+
+/** Called in the transaction of whatever may have been the last thing that was waited for. */
+export async function completeIfDone(tx: SqlQuery, ref: ErasureRef, at: number): Promise<void> {
+  const row = await erasureRow(tx, ref)
+  if (!row || row.completed_at !== null || row.erased_at === null || row.files_at === null) return
+  const {devices, operations} = await outstanding(tx, ref)
+  if (devices.length > 0 || operations.length > 0) return
+  await tx.query('UPDATE hf_erasures SET completed_at = $3 WHERE tenant = $1 AND id = $2', [
+    ref.tenant,
+    ref.erasure,
+    at,
+  ])
+}

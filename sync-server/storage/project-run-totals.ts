@@ -1,0 +1,52 @@
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {Where} from './project-events.ts'
+import type {SqlQuery, SqlValue} from './sql.ts'
+
+/** Keeps the numbers of a run, in the transaction that appends to its log. [OBS-3] */
+export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event, at: number): Promise<void> {
+  if (!event.run) return
+  const {tenant, session, subject} = where
+  const set = (assignments: string, ...values: SqlValue[]) =>
+    tx.query(`UPDATE hf_run_totals SET ${assignments} WHERE tenant = $1 AND run = $2`, [
+      tenant,
+      event.run ?? '',
+      ...values,
+    ])
+  const end = (status: string) => set('status = $3, ended_at = $4, counted_at = $5', status, event.at, at)
+  switch (event.kind) {
+    case 'run.started':
+      await tx.query(
+        `INSERT INTO hf_run_totals (tenant, run, session, subject, status, started_at) VALUES ($1, $2, $3, $4, 'running', $5)
+         ON CONFLICT DO NOTHING`,
+        [tenant, event.run, session, subject, event.at],
+      )
+      return
+    case 'step.prepared':
+      await set('steps = steps + 1')
+      return
+    case 'model.replied': {
+      const {inputTokens, outputTokens} = event.data.usage
+      await set(
+        'input_tokens = input_tokens + $3, output_tokens = output_tokens + $4',
+        inputTokens ?? 0,
+        outputTokens ?? 0,
+      )
+      return
+    }
+    case 'run.completed':
+      await end(event.data.outcome === 'finished' ? 'completed' : 'partial')
+      return
+    case 'run.cancelled':
+      await end('cancelled')
+      return
+    case 'run.failed':
+      await end('failed')
+      if (event.data.retryable) await set('failures = failures + 1')
+      return
+    case 'run.retried':
+      await set(`status = 'running', ended_at = NULL, counted_at = NULL`)
+      return
+    default:
+      return
+  }
+}

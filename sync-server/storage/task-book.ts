@@ -1,0 +1,26 @@
+import type {UsageQuery} from './token-store.ts'
+
+/** Runs that ended within a time, by how they ended, and what all of them together took. */
+export type TaskTotals = {
+  completed: number
+  /** Ended at a bound: a part of what was asked. */
+  partial: number
+  failed: number
+  cancelled: number
+  /** Of all of them: those that failed at least once in a way that may pass, and of these, those that completed. */
+  failedOnce: number
+  recovered: number
+  steps: number
+  inputTokens: number
+  outputTokens: number
+  /** Milliseconds from their starts to their ends, by the clocks of their devices. */
+  durationMs: number
+  /** What the gateway's calls of these runs cost. */
+  costMicros: number
+}
+
+/** One row a run, folded from its events as they commit; it holds numbers only. [OBS-3] */
+export interface TaskBook {
+  /** Runs whose end was accepted in the time asked for. */
+  totals(query: UsageQuery): Promise<TaskTotals>
+}

@@ -1,0 +1,123 @@
+import {afterAll, beforeAll, describe, expect, test} from 'vitest'
+import type {RunId, StepId} from '../../runtime/protocol/ids.ts'
+import type {UsageAnswer} from '../../runtime/protocol/usage.ts'
+import {usageAnswerSchema} from '../../runtime/protocol/usage.ts'
+import {serverEnvironment as env} from '../../sync-server/environment.ts'
+import {createSyncServer, type SyncServer} from '../../sync-server/index.ts'
+import {type CountingProvider, openCountingProvider, promptTokens, words} from '../support/counting-provider.ts'
+import {call, headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {testDatabase} from './support/database.ts'
+import {pin, testDevice} from './support/device.ts'
+import {readStream} from './support/read-stream.ts'
+
+const database = testDatabase()
+let provider: CountingProvider
+let server: SyncServer
+beforeAll(async () => {
+  provider = await openCountingProvider()
+  server = createSyncServer({
+    store: database.store,
+    authenticate: trustingAuth,
+    facts: {read: async () => null},
+    operations: {},
+    models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
+    budgets: [{windowMs: 3_600_000, tokens: 10_000}],
+  })
+})
+afterAll(() => provider.close())
+
+const cost = 2 * promptTokens + 10 * words.length
+const usage = async (who: Who, query = '') => (await call<UsageAnswer>(server, who, `/v1/usage${query}`)).body
+
+/** A run with one paid call, that fails so often and is retried, and then ends so. */
+async function task(who: Who, failures: number, ending: 'finished' | 'partial' | 'cancelled') {
+  const device = testDevice(who)
+  const [run, step] = [env.id('run'), env.id('step')]
+  const held = (attempt: number) => device.held(run, {step, attempt})
+  const manifest = {events: [], answers: [], estimatedTokens: 1, promptHash: '0'.repeat(64)}
+  const spent = {inputTokens: promptTokens, outputTokens: words.length}
+  await generate(who, {session: device.session, run, step})
+  const retries = Array.from({length: failures}, (_, i) => [
+    device.event('run.failed', {code: 'model_failed', message: 'x', retryable: true}, held(i + 1)),
+    device.event('run.retried', {}, {run}),
+  ])
+  const last = held(failures + 1)
+  const {verdicts} = await device.push(server, [
+    device.open(),
+    device.post('Hi'),
+    device.event('run.started', {pin}, device.held(run)),
+    device.event('step.prepared', {number: 1, manifest}, held(1)),
+    ...retries.flat(),
+    ...(ending === 'cancelled'
+      ? [device.event('run.cancelled', {}, {run})]
+      : [
+          device.event('model.replied', {content: [], finish: 'stop', usage: spent}, last),
+          device.event('run.completed', {outcome: ending}, last),
+        ]),
+  ])
+  expect(verdicts.filter(({status}) => status !== 'accepted')).toEqual([])
+}
+
+async function generate(who: Who, name: {session: string; run: RunId; step: StepId}) {
+  const prompt = [{role: 'user', content: [{type: 'text', text: 'Hi'}]}]
+  const response = await server.app.request('/v1/models/desk/stream', {
+    method: 'POST',
+    headers: headersOf(who),
+    body: JSON.stringify({prompt, call: {...name, attempt: 1, try: 1}}),
+  })
+  await readStream(response).rest()
+}
+
+describe('usage', () => {
+  test('[OBS-3] tokens, cost and recovery are counted for each completed task, with what failed on the way', async () => {
+    const who = {tenant: 'usage-1', subject: 'ana'}
+    await task(who, 0, 'finished')
+    await task(who, 2, 'finished')
+    await task(who, 1, 'cancelled')
+    await task(who, 0, 'partial')
+    const answer = await usage(who)
+    expect(usageAnswerSchema.parse(answer)).toEqual(answer)
+    const spent = {inputTokens: 4 * promptTokens, outputTokens: 4 * words.length, costMicros: 4 * cost}
+    expect(answer.models).toEqual([{model: 'desk', calls: 4, estimated: 0, ...spent}])
+    expect(answer.tasks).toMatchObject({completed: 2, partial: 1, failed: 0, cancelled: 1, failedOnce: 2, recovered: 1})
+    expect(answer.tasks.recoveryRate).toBe(0.5)
+    expect(answer.tasks.perCompleted).toMatchObject({
+      steps: 2,
+      inputTokens: (3 * promptTokens) / 2,
+      costMicros: (4 * cost) / 2,
+    })
+    const tokens = 4 * (promptTokens + words.length)
+    expect(answer.limits).toMatchObject([{tokens: 10_000, costMicros: null, usedTokens: tokens}])
+  })
+
+  test('[OBS-3] nothing done is nothing counted, and no number is made up', async () => {
+    const answer = await usage({tenant: 'usage-2', subject: 'ana'})
+    expect(answer.models).toEqual([])
+    expect(answer.tasks).toMatchObject({completed: 0, perCompleted: null, recoveryRate: null})
+  })
+
+  test('[ID-4] everybody sees their own; the tenant as a whole only who holds the role', async () => {
+    const [ana, ben] = [
+      {tenant: 'usage-3', subject: 'ana'},
+      {tenant: 'usage-3', subject: 'ben'},
+    ]
+    await task(ana, 0, 'finished')
+    expect((await usage(ben)).models).toEqual([])
+    expect((await usage(ben)).tasks.completed).toBe(0)
+    expect((await call(server, ben, '/v1/usage?scope=tenant')).status).toBe(403)
+    expect((await usage({...ben, roles: ['operator']}, '?scope=tenant')).tasks.completed).toBe(1)
+    const stranger = {tenant: 'usage-4', subject: 'ana', roles: ['operator']}
+    expect((await usage(stranger, '?scope=tenant')).models).toEqual([])
+  })
+
+  test('only what falls into the time asked for is counted', async () => {
+    const who = {tenant: 'usage-5', subject: 'ana'}
+    const before = Date.now()
+    await task(who, 0, 'finished')
+    expect((await usage(who, `?from=0&to=${before}`)).tasks.completed).toBe(0)
+    expect((await usage(who, `?from=${before}`)).tasks.completed).toBe(1)
+    for (const query of ['?from=yesterday', '?to=-1', '?scope=all']) {
+      expect((await call(server, who, `/v1/usage${query}`)).status).toBe(400)
+    }
+  })
+})

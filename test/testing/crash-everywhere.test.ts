@@ -1,0 +1,109 @@
+import {afterAll, beforeAll, describe, expect, test} from 'vitest'
+import * as z from 'zod'
+import {defineAgent, defineTool} from '../../runtime/node.ts'
+import {
+  type CrashTest,
+  crashEverywhere,
+  openTestDatabase,
+  promptModel,
+  type TestDatabase,
+} from '../../runtime/testing.ts'
+
+const count = defineTool({
+  name: 'count',
+  description: 'Count one more.',
+  effect: 'local',
+  input: z.strictObject({}),
+})
+const agent = defineAgent({name: 'counter', version: '1.0.0', instructions: 'Count.', tools: [count]})
+
+/** Databases that all tests of this file share; a user would let the kit open its own. */
+const databases = new Map<string, TestDatabase>()
+beforeAll(async () => {
+  databases.set('laptop', await openTestDatabase())
+})
+afterAll(() => databases.get('laptop')?.close())
+
+/** What has been counted outside of the database, where a crash cannot undo it. */
+let outside: string[] = []
+
+const counting = (tools: CrashTest<typeof agent>['tools']): CrashTest<typeof agent> => ({
+  agent,
+  model: promptModel(prompt =>
+    prompt.at(-1)?.role === 'tool' ? {text: 'Counted.'} : {calls: [{tool: 'count', input: {}}]},
+  ),
+  tools,
+  databases,
+  prepare: async db => void (await db.exec('create table if not exists counted (n int)')),
+  world: () => {
+    outside = []
+    return {effects: () => outside}
+  },
+  async scenario(scene) {
+    const session = await scene.at('laptop').open()
+    await session.send('Count.')
+    await session.until(view => view.status === 'completed')
+  },
+})
+
+describe('crash tests of an agent of one’s own', () => {
+  test('[OP-1] a tool that keeps to its transaction survives a crash at every point', async () => {
+    const report = await crashEverywhere(
+      counting({
+        count: async (_: unknown, {sql}: {sql(query: string): Promise<unknown>}) => ({
+          counted: await sql('insert into counted values (1) returning n'),
+        }),
+      } as never),
+    )
+    expect(report.failures).toEqual([])
+    expect(report.planned).toBe(report.points)
+    expect(report.deaths.length).toBeGreaterThanOrEqual(report.points)
+    expect(new Set(report.deaths)).toEqual(
+      new Set(['before', 'inside', 'after'].map(when => `laptop: ${when} a transaction`)),
+    )
+  })
+
+  test('[OP-1] a tool that does something outside of its transaction is found out by name', async () => {
+    const report = await crashEverywhere(
+      counting({
+        count: () => {
+          outside.push('one more')
+          return {counted: true}
+        },
+      }),
+    )
+    expect(report.failures.map(({what}) => what)).toContain('effects.1: expected undefined, got "one more"')
+    expect(report.failures.map(({point}) => point)).toContain('laptop: inside a transaction')
+  })
+
+  test('a point that no run comes to is reported as skipped, not passed over', async () => {
+    const test = counting({count: () => ({counted: true})})
+    const report = await crashEverywhere({
+      ...test,
+      async scenario(scene) {
+        await test.scenario(scene)
+        // Only the undisturbed run says more.
+        if (scene.run === 1) await scene.at('laptop').open()
+      },
+    })
+    expect(report.failures.map(({what}) => what)).toContainEqual(expect.stringContaining('it was skipped'))
+  })
+
+  test('a scenario that goes another way when it is told again is refused with the step', async () => {
+    const test = counting({count: () => ({counted: true})})
+    let told = 0
+    const report = await crashEverywhere({
+      ...test,
+      points: 'distinct',
+      async scenario(scene) {
+        told += 1
+        const session = await scene.at('laptop').open()
+        await session.send(`Count for the ${told}. time.`)
+        await session.until(view => view.status === 'completed')
+      },
+    })
+    expect(report.failures.map(({what}) => what)).toContainEqual(
+      expect.stringMatching(/told again, step 2 is "laptop: send Count for the \d+\. time\." and was/),
+    )
+  })
+})
