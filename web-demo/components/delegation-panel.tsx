@@ -34,30 +34,32 @@ export function DelegationPanel({person, inbox, run}: Props) {
       <summary>Lend your role while you are away</summary>
       {mayLend ? (
         <div className="lending-form">
-          <label>
-            <span>To</span>
-            <select className="policy-select" value={to} onChange={event => setTo(event.target.value as Person)}>
-              {others.map(each => (
-                <option key={each} value={each}>
-                  {people[each].name}
-                </option>
-              ))}
-            </select>
-          </label>
-          <label>
-            <span>For</span>
-            <select
-              className="policy-select"
-              value={forHours}
-              onChange={event => setForHours(Number(event.target.value))}
-            >
-              {hours.map(each => (
-                <option key={each.hours} value={each.hours}>
-                  {each.words}
-                </option>
-              ))}
-            </select>
-          </label>
+          <label htmlFor="lend-to">To</label>
+          <select
+            id="lend-to"
+            className="policy-select"
+            value={to}
+            onChange={event => setTo(event.target.value as Person)}
+          >
+            {others.map(each => (
+              <option key={each} value={each}>
+                {people[each].name}
+              </option>
+            ))}
+          </select>
+          <label htmlFor="lend-for">For</label>
+          <select
+            id="lend-for"
+            className="policy-select"
+            value={forHours}
+            onChange={event => setForHours(Number(event.target.value))}
+          >
+            {hours.map(each => (
+              <option key={each.hours} value={each.hours}>
+                {each.words}
+              </option>
+            ))}
+          </select>
           <button type="button" className="button" onClick={() => void lend()}>
             Lend
           </button>

@@ -4,9 +4,10 @@ import {inboxPeople, type Person, people} from '../people.ts'
 /** A demo lets one person sit in every chair; a real application knows who is logged in. */
 export function PersonChoice({person}: {person: Person}) {
   return (
-    <label className="person-choice">
-      <span>Look as</span>
+    <p className="person-choice">
+      <label htmlFor="look-as">Look as</label>
       <select
+        id="look-as"
         className="policy-select"
         value={person}
         onChange={event => navigate(`/inbox?as=${event.target.value}`, {replace: true})}
@@ -17,6 +18,6 @@ export function PersonChoice({person}: {person: Person}) {
           </option>
         ))}
       </select>
-    </label>
+    </p>
   )
 }

@@ -41,6 +41,8 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
       facts,
       operations: {refundOrder: refundOperation(shop, facts)},
       models: await gatewayModels(model),
+      // On a Postgres there may be other processes of this desk; a folder has one.
+      sharesDatabase: databaseUrl !== undefined,
     })
     const app = new Hono()
     app.use(securityHeaders())
