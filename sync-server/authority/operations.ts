@@ -21,19 +21,21 @@ export type Led = OperationStatus | 'no_room' | null
  *               └─────────────────────────┘
  */
 export function operationHandler(context: OperationContext, nudge: (ref: DueRef) => void) {
+  /** Who waits for a free place of which tool, first come first; lost with the process, then their time brings them back. */
   const waiting = new Map<string, DueRef[]>()
 
   return async (item: DueItem): Promise<number | null> => {
     const {led, row} = await advance(context, {tenant: item.tenant, operation: item.key as OperationRef['operation']})
     const now = context.environment.now()
     const place = row ? `${row.tenant} ${row.tool}` : ''
-    const queue = waiting.get(place) ?? []
+    const others = (waiting.get(place) ?? []).filter(({key}) => key !== item.key)
     if (led === 'no_room') {
-      waiting.set(place, [...queue, item])
+      waiting.set(place, [...others, item])
       return now + Math.min(backoffMs(item.attempts), 30_000)
     }
-    const next = queue.shift()
-    if (queue.length === 0) waiting.delete(place)
+    const [next, ...rest] = others
+    if (rest.length > 0) waiting.set(place, rest)
+    else waiting.delete(place)
     if (next) nudge(next)
     return led === null ? now + backoffMs(item.attempts) : null
   }
