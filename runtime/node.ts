@@ -2,7 +2,8 @@ import type {PGlite} from '@electric-sql/pglite'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
 import {TokenHolder} from './device/token-holder.ts'
-import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
+import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
+import type {Router} from './loop/route.ts'
 import {firstToken, type Runtime} from './page/open-runtime.ts'
 import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
@@ -13,6 +14,8 @@ import {type CuttableLink, httpLink} from './sync/http-link.ts'
 
 export {
   type Agent,
+  type AgentHost,
+  agentHost,
   defineAgent,
   defineTool,
   gatewayModel,
@@ -21,6 +24,8 @@ export {
   type ModelSource,
   type ToolContext,
 } from './loop/define.ts'
+export {describeAgent} from './loop/describe-agent.ts'
+export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Router} from './loop/route.ts'
 
 export {openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
@@ -29,6 +34,11 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   agent: Served
   model: ModelSource
   tools: ToolImplementations<Served['tools']>
+  modelProfiles?: AgentHost['modelProfiles']
+  /** Other agents, and other versions of this one: a run pinned to any of them goes on here. */
+  also?: readonly AgentHost[]
+  /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
+  router?: Router
   /** A folder, held by one process at a time, or `memory://`. */
   dataDir: string
   /** Leave out for a runtime that never syncs. */
@@ -51,16 +61,19 @@ export interface NodeRuntime extends Runtime {
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
-  const {agent, model, tools, dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
+  const {agent, model, tools, modelProfiles, also = [], router} = options
+  const {dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
   const database = await openNodeDatabase({dataDir})
   const token = new TokenHolder(await firstToken(sync))
   const feed = localFeed()
   const device = await openDeviceRuntime({
     store: await openPGliteStore(database.db, environment),
-    hosts: [{agent, model, tools} as unknown as AgentHost],
+    hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
+    router,
     environment,
     link: linkOf(sync, token),
     subject: () => token.subject(),
+    tenant: () => token.tenant(),
     setToken: value => token.set(value),
     publisher: feed,
     ...(retryDelayMs !== undefined && {retryDelayMs}),

@@ -1,7 +1,8 @@
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
 import {TokenHolder} from './device/token-holder.ts'
-import type {Agent, AgentHost, ModelSource, ToolImplementations} from './loop/define.ts'
+import {type Agent, type AgentHost, agentHost} from './loop/define.ts'
+import type {Router} from './loop/route.ts'
 import type {WorkerConfig} from './page/open-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
@@ -11,6 +12,8 @@ import {httpLink} from './sync/http-link.ts'
 
 export {
   type Agent,
+  type AgentHost,
+  agentHost,
   defineAgent,
   defineTool,
   gatewayModel,
@@ -19,6 +22,14 @@ export {
   type ModelSource,
   type ToolContext,
 } from './loop/define.ts'
+export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Router} from './loop/route.ts'
+
+export type ServeOptions = {
+  /** Other agents, and other versions of this one: a run pinned to any of them goes on here. */
+  also?: readonly AgentHost[]
+  /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
+  router?: Router
+}
 
 /**
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
@@ -29,9 +40,10 @@ export {
  */
 export function serveAgent<Served extends Agent>(
   agent: Served,
-  implementation: {model: ModelSource; tools: ToolImplementations<Served['tools']>},
+  implementation: Omit<AgentHost<Served['tools']>, 'agent'> & ServeOptions,
 ): void {
-  const host = {agent, ...implementation} as unknown as AgentHost
+  const {also = [], router, ...own} = implementation
+  const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
     async open(config, {name, feed}) {
@@ -44,10 +56,12 @@ export function serveAgent<Served extends Agent>(
           : httpLink({url: config.url, token: () => token.get(), onTokenRefused: () => feed.publish('token', null)})
       const device = await openDeviceRuntime({
         store,
-        hosts: [host],
+        hosts,
+        router,
         environment: systemEnvironment,
         link,
         subject: () => token.subject(),
+        tenant: () => token.tenant(),
         setToken: value => token.set(value),
         publisher: feed,
       })

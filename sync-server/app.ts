@@ -9,6 +9,7 @@ import type {OperationContext} from './authority/operation-context.ts'
 import type {Models, TenantBudgets} from './model-config.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
+import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {approverRoutes} from './routes/approvers.ts'
 import {custodyRoutes} from './routes/custody.ts'
@@ -16,13 +17,18 @@ import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
 import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
+import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
+import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
+import type {Meters} from './telemetry/meters.ts'
+import {tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -34,8 +40,11 @@ export type AppParts = {
   budgets: TenantBudgets
   operatorRole: string
   cors: {origins: string[]} | null
+  publisherRole: string
   bodyBytes: number
   heartbeatMs: number
+  health: HealthParts
+  meters: Meters
   closing: AbortSignal
 }
 
@@ -45,7 +54,8 @@ export function createApp(parts: AppParts): App {
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
-  app.get('/healthz', c => c.json({ok: true}))
+  healthRoutes(app, parts.health)
+  app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, worker)
   sessionRoutes(app, context)
@@ -53,11 +63,14 @@ export function createApp(parts: AppParts): App {
   approvalRoutes(app, context, worker)
   approverRoutes(app, context)
   factRoutes(app, context.facts)
+  runRoutes(app, context)
+  agentRoutes(app, {...context, publisherRole: parts.publisherRole})
   erasureRoutes(app, parts.eraser)
-  passportRoutes(app, context.store)
+  subjectRoutes(app, parts.eraser)
+  passportRoutes(app, context)
+  runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
-  runRoutes(app, context)
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   app.onError((error, c) => {
@@ -70,7 +83,7 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader],
+    allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
     exposeHeaders: [protocolHeader],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,

@@ -14,9 +14,16 @@ import type {FactSource} from './facts.ts'
 import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
 import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
+import {createPulse} from './pulse.ts'
 import type {App} from './routes/http.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
+import {createMeters} from './telemetry/meters.ts'
+import {createRegistry} from './telemetry/registry.ts'
+import {errorType} from './telemetry/spans.ts'
+import {tracedCalls} from './telemetry/traced-calls.ts'
+import {tracedOperations} from './telemetry/traced-operations.ts'
+import {tracedStore} from './telemetry/traced-store.ts'
 
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
@@ -54,8 +61,6 @@ export type SyncServerOptions = {
   models?: Models
   /** What each tenant may use of them within a window of time; no bound unless told. */
   budgets?: TenantBudgets
-  /** Role of those who may see the usage of their whole tenant; `operator` unless told. */
-  operatorRole?: string
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
@@ -79,8 +84,10 @@ export type SyncServerOptions = {
   /** What is kept beside the store: erased and exported with it. */
   layers?: readonly DataLayer[]
   roles?: {
-    /** May erase and export for any subject of its tenant; `operator` unless told. */
+    /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
     operator?: string
+    /** May publish agents and move the active version; `publisher` unless told. */
+    publisher?: string
   }
   erasure?: {
     /**
@@ -91,6 +98,11 @@ export type SyncServerOptions = {
   }
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
+  /**
+   * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
+   * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
+   */
+  metrics?: {authorise(request: Request): boolean | Promise<boolean>}
   /** Told of every fault of the server or of the code it was given; writes to standard error unless told. */
   onFault?: (error: unknown) => void
 }
@@ -119,10 +131,20 @@ export type SyncServer = {
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkOperations(options.operations)
-  const {store, facts, operations} = options
+  const {facts} = options
+  const registry = options.metrics ? createRegistry() : null
+  const meters = createMeters(registry)
+  const store = tracedStore(options.store, meters)
+  const operations = tracedOperations(options.operations, store, meters)
   const bus = options.bus ?? createBus()
   const environment = options.environment ?? serverEnvironment
-  const onFault = options.onFault ?? (error => console.error(error))
+  const tellFault = options.onFault ?? (error => console.error(error))
+  const onFault = (error: unknown) => {
+    meters.add('holdfast.faults', {'error.type': errorType(error)})
+    tellFault(error)
+  }
+  const sweepMs = options.limits?.sweepMs ?? 5000
+  const pulse = createPulse(environment, sweepMs)
   const webhooks = options.notify?.webhooks ?? []
   checkWebhooks(webhooks)
   const context = {store, facts, operations, bus, environment, webhooks, onFault}
@@ -134,6 +156,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     ...context,
     models,
     budgets,
+    observe: tracedCalls(store, meters),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
   const sweep = () => sweepOnce(worker, eraser, gateway)
@@ -146,10 +169,17 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     models,
     gateway,
     budgets,
-    operatorRole: options.operatorRole ?? 'operator',
+    operatorRole: options.roles?.operator ?? 'operator',
     cors: options.cors ?? null,
+    publisherRole: options.roles?.publisher ?? 'publisher',
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
+    meters,
+    health: {
+      store: store.health,
+      driver: pulse.state,
+      metrics: registry && options.metrics ? {...options.metrics, registry} : null,
+    },
     closing: closing.signal,
   })
   const unsubscribe = facts.changes?.(change => bus.publish({type: 'fact', ...change}))
@@ -160,9 +190,10 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     fetch: request => app.fetch(request),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(sweep, options.limits?.sweepMs ?? 5000, onFault)
+      stopSweep = repeat(() => sweep().then(pulse.beat), sweepMs, onFault)
       if (!options.sharesDatabase) await store.due.takeOver(environment.now())
       await worker.round()
+      pulse.beat()
     },
     sweep,
     idle: worker.idle,

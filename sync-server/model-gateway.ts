@@ -7,7 +7,7 @@ import {hashJson} from './authority/hash.ts'
 import type {Bus} from './bus.ts'
 import {costMicros, limitsFor, type ModelOffer, type Models, offerOf, type TenantBudgets} from './model-config.ts'
 import {modelFailed} from './model-error.ts'
-import {Generation} from './model-generation.ts'
+import {Generation, type PartStream} from './model-generation.ts'
 import {isOvertaken, type Sightings} from './model-overtaken.ts'
 import {estimatePrompt} from './model-tokens.ts'
 import type {Owner} from './principal.ts'
@@ -21,8 +21,13 @@ export type GatewayOptions = {
   models: Models
   budgets: TenantBudgets
   onFault(error: unknown): void
+  observe?: ObserveCall
   limits?: Partial<GatewayLimits>
 }
+
+export type ObservedCall = {ref: ModelCallRef; name: ModelCallName | null; model: string; provider: string}
+/** Goes around the one call of a provider; must make it once, and pass on its parts and what it throws. */
+export type ObserveCall = (call: ObservedCall, ask: () => PromiseLike<PartStream>) => Promise<PartStream>
 
 export type GatewayLimits = {
   /** Milliseconds that a generation goes on without a reader; 60,000 unless told. */
@@ -49,6 +54,8 @@ const defaults: GatewayLimits = {
   parts: 50_000,
   bytes: 8 * 1024 * 1024,
 }
+
+type Sale = ModelOffer & {label: string; inputTokens: number; options: LanguageModelV3CallOptions}
 
 export type Asked = {name: string; call: ModelCallName | null; options: LanguageModelV3CallOptions}
 
@@ -109,7 +116,7 @@ export class ModelGateway {
     )
     if (claim.status === 'exhausted') throw exhausted(claim.limit)
     if (claim.status === 'won') {
-      this.#generate(ref, call, {...offer, inputTokens, options})
+      this.#generate(ref, call, {...offer, label: name, inputTokens, options})
     } else if (claim.call.requestHash !== requestHash) {
       throw new HoldfastError('conflict', 'Another request was made under the key of this call.')
     }
@@ -141,19 +148,17 @@ export class ModelGateway {
     await Promise.all(this.#running)
   }
 
-  #generate(
-    ref: ModelCallRef,
-    name: ModelCallName | null,
-    {model, prices, inputTokens, options}: ModelOffer & {inputTokens: number; options: LanguageModelV3CallOptions},
-  ): void {
-    const {store, environment, onFault} = this.parts
+  #generate(ref: ModelCallRef, name: ModelCallName | null, {model, prices, label, inputTokens, options}: Sale): void {
+    const {store, environment, onFault, observe = (_, ask) => Promise.resolve(ask())} = this.parts
+    const called = {ref, name, model: label, provider: model.provider}
     const generation = new Generation({
       ref,
       name,
       owner: this.#owner,
       prices,
       inputTokens,
-      ask: async abortSignal => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream,
+      ask: abortSignal =>
+        observe(called, async () => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream),
       store,
       environment,
       onFault,

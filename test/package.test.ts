@@ -19,6 +19,7 @@ const entries = [
   'holdfast/server/postgres',
 ]
 const conversation = join(import.meta.dirname, 'package/conversation.mjs')
+const crashTest = join(import.meta.dirname, 'package/crash-test.mjs')
 
 let project: PackedProject
 
@@ -68,6 +69,12 @@ test('plain Node completes a conversation against a server, both from the tarbal
     entries: ['message', 'tool', 'tool', 'reply'],
     payments: 1,
   })
+})
+
+test('plain Node crashes an agent everywhere with the kit from the tarball', {timeout: slow}, async () => {
+  await copyFile(crashTest, join(project.folder, 'crash-test.mjs'))
+  const {stdout} = await promisify(execFile)(process.execPath, ['crash-test.mjs'], {cwd: project.folder})
+  expect(JSON.parse(stdout)).toEqual({planned: true, failures: [], link: 'function', ids: 1})
 })
 
 test('Vite bundles the README page and its worker with no setting, and every file they name is there', {

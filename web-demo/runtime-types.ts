@@ -6,6 +6,7 @@ export type {
   Connection,
   Inbox,
   InboxState,
+  ModelView,
   Passport,
   Session,
   SessionListItem,
@@ -18,6 +19,7 @@ export type {
 /** Parts of what the runtime's public types hold, under the names that the page uses. */
 export type Durability = TranscriptEntry['durability']
 export type ToolEntry = Extract<TranscriptEntry, {type: 'tool'}>
+export type StepRef = NonNullable<Extract<TranscriptEntry, {type: 'reply'}>['step']>
 export type Json = ToolEntry['input']
 export type Status = SessionView['status']
 export type InboxItem = InboxState['items'][number]

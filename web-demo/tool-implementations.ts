@@ -3,7 +3,7 @@ import type {LocalToolContext, ToolContext} from '../runtime/worker.ts'
 import type {Json} from './runtime-types.ts'
 import {customerKey, orderKey, orderLineSchema, orderSchema} from './shop/order.ts'
 import {asOf, type FindOutput, type LookupOutput} from './tool-outputs.ts'
-import {draftDocument} from './words/draft.ts'
+import {draftDocument, planDocument} from './words/draft.ts'
 
 type FactReading = NonNullable<Awaited<ReturnType<ToolContext['facts']['read']>>>
 
@@ -12,6 +12,7 @@ export const toolImplementations = {
   findOrders: ({customer}: {customer: string}, context: ToolContext) => find(customer, context),
   draftReply: ({text, instead}: {text: string; instead?: string | undefined}, {document}: LocalToolContext) =>
     writeDraft(document, text, instead),
+  addToPlan: ({step}: {step: string}, {document}: LocalToolContext) => extendPlan(document, step),
 }
 
 async function lookUp(orderId: string, {facts}: ToolContext): Promise<Json> {
@@ -43,6 +44,13 @@ async function readOrSayOffline(facts: ToolContext['facts'], key: string): Promi
 
 function freshnessOf(reading: FactReading) {
   return {source: reading.source, ageMs: reading.ageMs, asOf: asOf(reading)}
+}
+
+async function extendPlan(document: LocalToolContext['document'], step: string): Promise<Json> {
+  const plan = await document.read(planDocument)
+  if (plan.includes(step)) return {written: false, why: 'the plan has this step already'}
+  await document.write(planDocument, `${plan}${plan === '' || plan.endsWith('\n') ? '' : '\n'}- ${step}\n`)
+  return {written: true}
 }
 
 async function writeDraft(

@@ -23,6 +23,13 @@ export const draftReply = defineTool({
   input: z.object({text: z.string().min(1).max(4000), instead: z.string().min(1).max(4000).optional()}),
 })
 
+export const addToPlan = defineTool({
+  name: 'addToPlan',
+  description: 'Add one step at the end of the shared plan, unless it is there already; what the person wrote stays.',
+  effect: 'local',
+  input: z.object({step: z.string().min(1).max(500)}),
+})
+
 export const refundOrder = defineTool({
   name: 'refundOrder',
   description:
@@ -31,7 +38,7 @@ export const refundOrder = defineTool({
   input: z.object({orderId: z.string().min(1).max(20), cents: z.int().positive(), reason: z.string().min(1).max(500)}),
 })
 
-export const deskTools = [lookupOrder, findOrders, draftReply, refundOrder] as const
+export const deskTools = [lookupOrder, findOrders, draftReply, addToPlan, refundOrder] as const
 
 /** Up to here the policy authorises a refund by itself; above, the role below decides. */
 export const policyLimitCents = 5_000

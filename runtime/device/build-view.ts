@@ -3,8 +3,7 @@ import type {Divergence} from '../protocol/divergence.ts'
 import {erasedSentence} from '../protocol/erasure.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import {type LocalRecords, passportOf} from '../protocol/passport.ts'
-import {runStatus} from '../protocol/run.ts'
-import type {SessionState} from '../protocol/session.ts'
+import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
 import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
@@ -27,6 +26,8 @@ export type ViewParts = {
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
+  /** Milliseconds since 1970: how long the run has worked is measured to here. */
+  now: number
   erased: ErasedSession | null
   /** The nearest source of this branch that was erased. */
   erasedSource: ErasedSession | null
@@ -46,7 +47,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
     settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, local, record.confirmed.head),
+    passport: passportOf(current, local, record.confirmed.head, parts.now),
     pending: local.pending.length,
     rejected: local.rejected.length - parts.setAside,
     divergence,
@@ -106,7 +107,7 @@ export function listItem(record: SessionRecord, pending: number): SessionListIte
 }
 
 function statusOf(state: SessionState): SessionView['status'] {
-  return state.run ? runStatus(state.run, state.operations) : 'idle'
+  return state.run || state.closed ? sessionStatus(state) : 'idle'
 }
 
 function custodyOf(state: SessionState, device: DeviceId): SessionView['custody'] {

@@ -1,8 +1,9 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
 import {documentReader} from '../documents/document-reader.ts'
-import type {AgentHost, ModelGateway} from '../loop/define.ts'
+import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define.ts'
 import {modelViewOf} from '../loop/rebuild-view.ts'
+import type {Router} from '../loop/route.ts'
 import type {ViewMemory} from '../loop/view-memory.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
@@ -26,7 +27,6 @@ import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
@@ -34,24 +34,33 @@ import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
+import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
+import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {inheritedSlots} from './inherited-slots.ts'
+import {migrationDraft} from './migrate-run.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
-import {purge, sessionsToPurge} from './purge.ts'
+import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
+import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
+  /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
+  router?: Router | undefined
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
   /** Who is using this device; null when nobody has signed in yet. */
   subject(): string | null
+  /** Whose server it is; told to nobody but the traces of this device. */
+  tenant?(): string | null
   publisher: Publisher
   setToken(token: string): void
   /** What views may recall; none unless given. */
@@ -84,6 +93,8 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #telemetry: DeviceTelemetry
+  readonly #registry: AgentRegistry
   #closed = false
   #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
@@ -93,7 +104,10 @@ class DeviceRuntime {
     private readonly device: DeviceId,
   ) {
     const {link, store, environment, publisher} = parts
+    requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
+    this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
       new SyncClient({
@@ -106,6 +120,7 @@ class DeviceRuntime {
         onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         // A copy that cannot be refreshed now stays what it is, with its age.
+        onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
       })
     publisher.publish('connection', this.#connection)
@@ -162,6 +177,14 @@ class DeviceRuntime {
         session.look()
       },
       effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
+      extend: async (id, event) => {
+        const session = await open(id)
+        await this.#write(session, {id: event, kind: 'run.extended', data: {}, ...session.runRef()})
+      },
+      migrate: async (id, event, to) => this.#migrate(await open(id), event, to),
+      close: async (id, event, reason) => {
+        await this.#write(await open(id), {id: event, kind: 'session.closed', data: reason ? {reason} : {}})
+      },
       fork: (id, event, from) => this.#fork(parse(sessionIdSchema, id, 'session'), event, from),
       updateDocument: async (id, event, name, update) => {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
@@ -171,6 +194,7 @@ class DeviceRuntime {
       sessions: () => this.#list(),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
+      exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
       setOnline: async online => {
@@ -194,8 +218,16 @@ class DeviceRuntime {
     return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
   }
 
+  /** Said again after its answer was lost, it must not be checked against the version that it has brought about. */
+  async #migrate(session: OpenSession, event: EventId, to: {version: string; reason: string}): Promise<void> {
+    if ((await this.parts.store.byIds([event])).length > 0) return
+    const {hosts, link} = this.parts
+    const draft = await migrationDraft({hosts, gateway: gatewayOf(link)}, session.log.state, to)
+    await this.#write(session, {...draft, id: event})
+  }
+
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
-    const names = this.parts.hosts.map(host => host.agent.name)
+    const names = [...new Set(this.parts.hosts.map(host => host.agent.name))]
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
@@ -278,13 +310,12 @@ class DeviceRuntime {
         {details: {field: 'after', head: parent.head}},
       )
     }
-    const slots = foldSlots(await this.parts.store.asOf(parent.id, from.seq, slotHistoryKinds))
     const data = {
       agent,
       policy,
       from: {session: from.session, seq: from.seq},
       ...(title && {title}),
-      ...(Object.keys(slots).length > 0 && {slots}),
+      ...(await inheritedSlots(this.parts.store, {session: parent.id, seq: from.seq})),
     }
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
@@ -328,9 +359,11 @@ class DeviceRuntime {
       {
         store,
         device: this.device,
-        hosts,
+        hosts: this.#telemetry.hosts(hosts),
         environment,
         gateway: gatewayOf(link),
+        router: this.parts.router,
+        registry: this.#registry.read,
         readFact: this.#facts.read,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
@@ -338,6 +371,7 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        around: this.#telemetry.around,
         ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       },
@@ -398,6 +432,7 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

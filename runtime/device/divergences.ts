@@ -7,6 +7,7 @@ import {type DeviceId, type EventId, eventIdSchema, type SessionId, sessionIdSch
 import {refusalError} from '../protocol/refusal.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {inheritedSlots} from './inherited-slots.ts'
 import {keepWork} from './keep-work.ts'
 
 /** What is chosen, and the ids of what that writes: made by the page, so that choosing again changes nothing. [CUS-5] */
@@ -84,7 +85,8 @@ async function keep(
 ): Promise<SessionId> {
   const {agent, policy, title} = log.state
   if (!agent) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
-  const data = {agent, policy, from: {session: log.id, seq: base}, ...(title && {title})}
+  const from = {session: log.id, seq: base}
+  const data = {agent, policy, from, ...(title && {title}), ...(await inheritedSlots(store, from))}
   const branch = await open(fork)
   const parts = {fork, device, before, work, newId: environment.id}
   const opening = {actor: author, draft: {id: event, kind: 'session.forked' as const, data}}

@@ -19,6 +19,7 @@ const settledWhile: Record<'nothing' | Waiting['for'], Record<Reach, boolean>> =
   approval: {soon: true, apart: true},
   custody: {soon: true, apart: true},
   version: {soon: true, apart: true},
+  wake: {soon: true, apart: true},
   operation: {soon: false, apart: true},
   server: {soon: false, apart: true},
 }

@@ -66,6 +66,13 @@ class Branch {
       case 'run.retried':
         this.#ofRun(event, {kind: event.kind, data: event.data})
         break
+      case 'slots.patched':
+        this.#needStep(event)
+        this.#ofRun(event, {kind: event.kind, data: event.data})
+        break
+      case 'view.compacted':
+        this.#compacted(event)
+        break
       case 'step.prepared':
         this.#prepare(event)
         break
@@ -147,11 +154,27 @@ class Branch {
   }
 
   #manifest(manifest: Manifest): Manifest {
-    const here = (id: EventId) => this.#events.get(id) ?? id
-    return {...manifest, events: manifest.events.map(here), answers: manifest.answers.map(here)}
+    const {events, answers, summary} = manifest
+    return {
+      ...manifest,
+      events: events.map(id => this.#here(id)),
+      answers: answers.map(id => this.#here(id)),
+      ...(summary && {summary: this.#here(summary)}),
+    }
   }
 
-  #needStep(source: EventOf<'model.replied'>): void {
+  /** The summary stands for the same events, under the ids that they have in the branch. [VIEW-3] */
+  #compacted(source: EventOf<'view.compacted'>): void {
+    const {from, to, previous} = source.data
+    const range = {from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
+    this.#ofRun(source, {kind: source.kind, data: {...source.data, ...range}})
+  }
+
+  #here(id: EventId): EventId {
+    return this.#events.get(id) ?? id
+  }
+
+  #needStep(source: EventOf<'model.replied' | 'slots.patched'>): void {
     if (!source.step || this.#steps.has(source.step)) return
     const prepared = this.#before.findLast(event => event.kind === 'step.prepared' && event.step === source.step)
     if (prepared?.kind === 'step.prepared') this.#prepare(prepared)

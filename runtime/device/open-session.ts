@@ -1,3 +1,4 @@
+import {foldDocument} from '../documents/shared-text.ts'
 import type {LoopParts} from '../loop/perform-step.ts'
 import {RunLoop} from '../loop/run-loop.ts'
 import type {Divergence} from '../protocol/divergence.ts'
@@ -59,7 +60,7 @@ export class OpenSession {
   /** The document now; every later change is published. */
   async watchDocument(name: string): Promise<Uint8Array | null> {
     this.#watched = true
-    const snapshot = await this.parts.store.document(this.log.id, name)
+    const snapshot = await this.#document(name)
     this.#documents.set(name, snapshot)
     return snapshot
   }
@@ -86,6 +87,7 @@ export class OpenSession {
         loop: loop.state,
         connection: connection(),
         streaming: this.#streaming,
+        now: this.parts.environment.now(),
         erased: log.erased,
         erasedSource: await erasedSource(this.parts.store, record),
       })
@@ -187,8 +189,13 @@ export class OpenSession {
     for (const name of this.#documents.keys()) await this.#publishDocument(name)
   }
 
+  async #document(name: string): Promise<Uint8Array | null> {
+    const stored = await this.parts.store.document(this.log.id, name)
+    return stored && foldDocument(stored)
+  }
+
   async #publishDocument(name: string): Promise<void> {
-    const snapshot = await this.parts.store.document(this.log.id, name)
+    const snapshot = await this.#document(name)
     if (this.#closed || !snapshot || sameBytes(snapshot, this.#documents.get(name))) return
     this.#documents.set(name, snapshot)
     this.parts.publisher.publish(`document:${this.log.id}:${name}`, snapshot)

@@ -7,6 +7,19 @@ export async function sessionsToPurge(store: DeviceStore, order: PurgeOrder): Pr
   return order.whole ? (await store.sessions()).map(({id}) => id) : order.sessions
 }
 
+/** Every branch of these sessions, of their branches too, that is not to go itself. */
+export async function branchesOf(store: DeviceStore, sessions: readonly SessionId[]): Promise<SessionId[]> {
+  const records = await store.sessions()
+  const family = new Set(sessions)
+  for (let size = 0; size < family.size; ) {
+    size = family.size
+    for (const {id, current} of records) {
+      if (current.forkedFrom && family.has(current.forkedFrom.session)) family.add(id)
+    }
+  }
+  return [...family].filter(id => !sessions.includes(id))
+}
+
 /**
  * Deletes everything of these sessions and makes the documents of their branches again without what they inherited.
  * Resolves when no file of this device holds a byte of it. [RET-3]

@@ -1,6 +1,7 @@
 import type {CorrelationId, DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {RunExport} from '../protocol/run-export.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
@@ -27,6 +28,11 @@ export interface RuntimeService {
   send(session: SessionId, event: EventId, message: OutgoingMessage): Promise<SessionId>
   cancel(session: SessionId, event: EventId, reason?: string): Promise<void>
   retry(session: SessionId, event: EventId): Promise<void>
+  /** One more budget for a run that was stopped at a bound. [BUD-2] */
+  extend(session: SessionId, event: EventId): Promise<void>
+  /** Moves the run to another version of its agent. [PIN-3] */
+  migrate(session: SessionId, event: EventId, to: {version: string; reason: string}): Promise<void>
+  close(session: SessionId, event: EventId, reason?: string): Promise<void>
   /** Asks the server for custody, so that this device goes on with the run. [CUS-3] */
   takeOver(session: SessionId): Promise<void>
   /** Goes on with the run although the server cannot be reached; counts only once the server has taken it. [CUS-4] */
@@ -48,6 +54,8 @@ export interface RuntimeService {
   /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
   viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   runPassport(run: RunId): Promise<Passport | null>
+  /** The run as one file; null for one that this device does not have. [OBS-2] */
+  exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
   setOnline(online: boolean): Promise<void>
   setToken(token: string): Promise<void>
@@ -64,6 +72,9 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'send',
   'cancel',
   'retry',
+  'extend',
+  'migrate',
+  'close',
   'takeOver',
   'continueOffline',
   'handOver',
@@ -79,6 +90,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'sessionPassport',
   'viewOf',
   'runPassport',
+  'exportRun',
   'connection',
   'setOnline',
   'setToken',

@@ -2,7 +2,8 @@ import {HoldfastError} from '../protocol/errors.ts'
 
 /**
  * Keeps the current token in memory only: it never reaches the log, the database, the model or an error. [VIEW-5]
- * The subject is read from the token's claims just to name the author of an event; the server checks it.
+ * Subject and tenant are read from its claims just to name the author of an event and whose a trace is; the server checks
+ * them.
  */
 export class TokenHolder {
   #token: string | null
@@ -21,13 +22,21 @@ export class TokenHolder {
   }
 
   subject(): string | null {
+    return this.#claim('sub')
+  }
+
+  tenant(): string | null {
+    return this.#claim('tenant')
+  }
+
+  #claim(name: 'sub' | 'tenant'): string | null {
     const claims = this.#token?.split('.')[1]
     if (!claims) return null
     try {
       const bytes = atob(claims.replaceAll('-', '+').replaceAll('_', '/'))
       const text = new TextDecoder().decode(Uint8Array.from(bytes, byte => byte.charCodeAt(0)))
-      const {sub} = JSON.parse(text) as {sub?: unknown}
-      return typeof sub === 'string' ? sub : null
+      const value = (JSON.parse(text) as Record<string, unknown>)[name]
+      return typeof value === 'string' ? value : null
     } catch {
       return null
     }

@@ -2,7 +2,7 @@ import type {Draft} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {UnitOfWork} from '../storage/device-store.ts'
 import {documentDraft} from './document-projection.ts'
-import {applyUpdate, editText, readText} from './shared-text.ts'
+import {applyUpdate, editText, foldDocument, readText} from './shared-text.ts'
 
 /** Reads and edits one session's shared documents inside one unit of work; `drafts` are the events to append with it. */
 export interface DocumentEditor {
@@ -15,7 +15,10 @@ export function openDocumentEditor(unit: UnitOfWork, session: SessionId): Docume
   const snapshots = new Map<string, Uint8Array | null>()
   const drafts: Draft<'document.updated'>[] = []
   const load = async (name: string) => {
-    if (!snapshots.has(name)) snapshots.set(name, await unit.document(session, name))
+    if (!snapshots.has(name)) {
+      const stored = await unit.document(session, name)
+      snapshots.set(name, stored && foldDocument(stored))
+    }
     return snapshots.get(name) ?? null
   }
   return {

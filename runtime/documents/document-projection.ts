@@ -2,10 +2,10 @@ import type {Draft, EventOf} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {Projection, UnitOfWork} from '../storage/device-store.ts'
 import {fromBase64, toBase64} from './base64.ts'
-import {applyUpdate} from './shared-text.ts'
+import {foldDocument, isUpdate} from './shared-text.ts'
 
 /**
- * Keeps one snapshot a document beside the log; Yjs makes a repeated update harmless. [WRK-2]
+ * Keeps each document beside the log: a snapshot, and the few updates since; Yjs makes a repeated update harmless. [WRK-2]
  *
  * A fork begins with the documents as of its event and gets none of the later edits. Its parent may reach this device
  * after it; updates commute, so an inherited edit is folded into the fork whenever it comes. [WRK-3]
@@ -42,19 +42,18 @@ async function foldInherited(unit: UnitOfWork, session: SessionId, event: Edit):
   for (const heir of await unit.forks(session)) await foldInherited(unit, heir.session, event)
 }
 
+/** Updates that may wait behind a snapshot before all is folded into a new one. */
+const most = {updates: 64, bytes: 32 * 1024}
+
 async function save(unit: UnitOfWork, session: SessionId, event: Edit): Promise<void> {
   const {document, update} = event.data
-  const folded = applied(await unit.document(session, document), fromBase64(update))
-  if (folded) await unit.saveDocument(session, document, folded)
-}
-
-/** Null for bytes that are no Yjs update: the event stays in the log, and one bad edit must not stop the sync behind it. */
-function applied(snapshot: Uint8Array | null, update: Uint8Array): Uint8Array | null {
-  try {
-    return applyUpdate(snapshot, update)
-  } catch {
-    return null
-  }
+  const bytes = fromBase64(update)
+  // The event stays in the log, and one bad edit must not stop the sync behind it.
+  if (!isUpdate(bytes)) return
+  const waiting = await unit.addToDocument(session, document, bytes)
+  if (waiting.updates < most.updates && waiting.bytes < most.bytes) return
+  const stored = await unit.document(session, document)
+  if (stored) await unit.saveDocument(session, document, foldDocument(stored))
 }
 
 export function documentDraft(document: string, update: Uint8Array): Draft<'document.updated'> {

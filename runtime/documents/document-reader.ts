@@ -1,7 +1,7 @@
 import type {SessionId} from '../protocol/ids.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import {fromBase64, toBase64} from './base64.ts'
-import {readAt, readText, snapshotOf} from './shared-text.ts'
+import {foldDocument, readAt, readText, snapshotOf} from './shared-text.ts'
 
 /** Reads a session's shared documents as they are, and exactly as they were. [WRK-2, VIEW-2] */
 export interface DocumentReader {
@@ -15,7 +15,9 @@ export function documentReader(store: Pick<DeviceStore, 'document' | 'read'>): D
   return {
     async now(session, name) {
       const stored = await store.document(session, name)
-      return stored && {text: readText(stored), snapshot: toBase64(snapshotOf(stored))}
+      if (!stored) return null
+      const folded = foldDocument(stored)
+      return {text: readText(folded), snapshot: toBase64(snapshotOf(folded))}
     },
     async at(session, name, snapshot) {
       const edits = await store.read(session, Number.MAX_SAFE_INTEGER, ['document.updated'])

@@ -1,11 +1,26 @@
 import * as Y from 'yjs'
+import type {StoredDocument} from '../storage/device-store.ts'
 
-/** Folds an update into a snapshot by applying and encoding, which stays small and fast where merging updates does not. */
-export function applyUpdate(snapshot: Uint8Array | null, update: Uint8Array): Uint8Array {
+/** One update that has everything; applying and encoding stays small and fast where merging updates does not. */
+export function foldDocument({snapshot, updates}: StoredDocument): Uint8Array {
   return withDoc(snapshot, doc => {
-    Y.applyUpdate(doc, update)
+    applyAll(doc, updates)
     return Y.encodeStateAsUpdate(doc)
   })
+}
+
+export function applyUpdate(snapshot: Uint8Array | null, update: Uint8Array): Uint8Array {
+  return foldDocument({snapshot, updates: [update]})
+}
+
+/** Whether bytes can be applied at all: read to their end before anything is stored. */
+export function isUpdate(update: Uint8Array): boolean {
+  try {
+    Y.decodeUpdate(update)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export function readText(snapshot: Uint8Array | null): string {

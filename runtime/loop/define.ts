@@ -120,6 +120,13 @@ export interface ToolContext {
   }
   /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
   slots: {read(): Slots}
+  /**
+   * Asks that the run sleeps, once every call of this step has its result, until a time in milliseconds since 1970; a
+   * message or a wake from outside ends it earlier. The last ask of a call counts. It survives reload and hand-off.
+   *
+   * @throws HoldfastError `bad_input` for a time that is no number
+   */
+  sleepUntil(until: number, why?: string): void
 }
 
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
@@ -193,6 +200,31 @@ export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContr
   tools: ToolImplementations<Tools>
   /** Prices and settings that a run pins with its model, by the model's label. */
   modelProfiles?: Readonly<Record<string, Omit<ModelProfile, 'label'>>>
+}
+
+/**
+ * Puts an agent together with what runs it, for a build that serves several agents or versions side by side.
+ *
+ * @example
+ * serveAgent(desk, {model, tools, also: [agentHost(deskBefore, {model, tools: toolsBefore})]})
+ */
+export function agentHost<Served extends Agent>(
+  agent: Served,
+  implementation: Omit<AgentHost<Served['tools']>, 'agent'>,
+): AgentHost {
+  return {agent, ...implementation} as unknown as AgentHost
+}
+
+/** Two hosts of one name and version would make it a matter of chance which one a run goes on with. */
+export function requireDistinct(hosts: readonly AgentHost[]): void {
+  const names = hosts.map(({agent}) => `"${agent.name}" ${agent.version}`)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice) misconfigured(`agents: this build serves ${twice} twice`)
+}
+
+/** What this build lacks is waited for, and is no failure of a run. [PIN-3] */
+export function lacking(message: string): HoldfastError {
+  return new HoldfastError('misconfigured', message, {details: {waitFor: 'version'}})
 }
 
 function requireName(what: string, name: string): void {

@@ -1,4 +1,5 @@
 import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import * as z from 'zod'
 import type {Environment} from '../protocol/environment.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
@@ -80,7 +81,7 @@ function modelError(error: unknown): HoldfastError {
   // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
   return new HoldfastError('model_failed', redactText(message).slice(0, 1000), {
     cause: error,
-    details: {retryable: isRetryable(error)},
+    details: {retryable: isRetryable(error), ...retryAfterOf(error)},
   })
 }
 
@@ -89,6 +90,24 @@ function isRetryable(error: unknown): boolean {
   if (typeof error === 'object' && error !== null && 'isRetryable' in error) return error.isRetryable === true
   return true
 }
+
+/** How long a provider asks to be left alone, in its words: the header's seconds, or milliseconds where it sends those. */
+function retryAfterOf(error: unknown): {retryAfterMs?: number} {
+  const parsed = retryAfterSchema.safeParse(error)
+  if (!parsed.success) return {}
+  const {'retry-after-ms': ms, 'retry-after': seconds} = parsed.data.responseHeaders
+  const asked = ms ?? (seconds === undefined ? undefined : seconds * 1000)
+  return asked === undefined ? {} : {retryAfterMs: asked}
+}
+
+const wholeNumber = z
+  .string()
+  .regex(/^\d{1,9}$/)
+  .transform(Number)
+  .optional()
+const retryAfterSchema = z.object({
+  responseHeaders: z.object({'retry-after-ms': wholeNumber, 'retry-after': wholeNumber}),
+})
 
 class ReplyBuilder {
   readonly #content: ReplyPart[] = []

@@ -1,24 +1,28 @@
 import {DelegateBackoff, handleWhen, type IRetryBackoffContext, retry} from 'cockatiel'
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** Tries of one model call after the first. */
-const moreTries = 2
+/** Tries of one model call before its run pauses, fails or asks. */
+export const triesOfCall = 3
 /** Longest pause between two tries, ms; a provider that asks for more gets a person's retry instead. */
 const longestPauseMs = 30_000
 
 /**
  * Tries a model call again when its failure may pass: after a doubling pause from `firstPauseMs`, or after the pause
- * that the provider asked for if that is longer. [BUD-1]
+ * that the provider asked for if that is longer. What `elsewhere` takes, a pause that the run sleeps through, is left to it.
+ * [BUD-1]
  */
-export function modelRetry(firstPauseMs: number, random: () => number) {
-  return retry(handleWhen(mayPass), {
-    maxAttempts: moreTries,
-    backoff: new DelegateBackoff<IRetryBackoffContext<unknown>>(({attempt, result}) => {
-      const jitter = 0.5 + random() / 2
-      const own = Math.min(8000, firstPauseMs * 2 ** (attempt - 1)) * jitter
-      return Math.max(own, 'error' in result ? askedPauseMs(result.error) : 0)
-    }),
-  })
+export function modelRetry(firstPauseMs: number, random: () => number, elsewhere: (error: Error) => boolean) {
+  return retry(
+    handleWhen(error => mayPass(error) && !elsewhere(error)),
+    {
+      maxAttempts: triesOfCall - 1,
+      backoff: new DelegateBackoff<IRetryBackoffContext<unknown>>(({attempt, result}) => {
+        const jitter = 0.5 + random() / 2
+        const own = Math.min(8000, firstPauseMs * 2 ** (attempt - 1)) * jitter
+        return Math.max(own, 'error' in result ? askedPauseMs(result.error) : 0)
+      }),
+    },
+  )
 }
 
 function mayPass(error: Error): boolean {

@@ -1,6 +1,8 @@
+import {callLimit, callsBound, spentBound, stepBound} from '../protocol/budget.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
+import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 import type {PinnedTool} from '../protocol/tool.ts'
@@ -24,12 +26,18 @@ export type NextStep =
   | {do: 'propose-operations'; calls: CallState[]}
   | {do: 'record-results'; results: CallResult[]}
   | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
+  | {do: 'wait'; for: 'wake'; why: string; until: number}
+  | {do: 'sleep'; until: number; why: string}
+  | {do: 'wake'; by: 'time' | 'message'}
   | {do: 'stop'; bound: string}
+  | {do: 'alert'; bound: string}
   | {do: 'finish'}
 
+/** What the judgement rests on besides the log; `now` is milliseconds since 1970. */
 export type Here = {
   device: DeviceId
   agents: readonly AgentBuild[]
+  now: number
   /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
   began?: RunId | null
 }
@@ -52,12 +60,16 @@ export function nextStep(state: SessionState, here: Here): NextStep {
     }
   if (state.custody.holder !== here.device)
     return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
-  const lacking = lackingBuild(state, here.agents)
-  if (lacking) return {do: 'wait', for: 'version', why: lacking}
   const run = state.run
   if (!run || !isActive(run)) return {do: 'start-run'}
-  const next = callsStep(state, run) ?? modelStep(state, run)
+  const lacking = lackingBuild(run.pin, here.agents)
+  if (lacking) return {do: 'wait', for: 'version', why: lacking}
+  const next = run.rest?.asleep ? asleepStep(state, run.rest, here.now) : workStep(state, run, here.now)
   return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
+}
+
+function workStep(state: SessionState, run: RunState, now: number): NextStep {
+  return callsStep(state, run, now) ?? modelStep(state, run, now)
 }
 
 /** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */
@@ -67,19 +79,19 @@ function resumes({id, worker}: RunState, {custody}: SessionState, {began}: Here)
 }
 
 /** What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
-function hasWork({run, unanswered}: SessionState): boolean {
+function hasWork({run, unanswered, closed}: SessionState): boolean {
+  if (closed) return false
   return isActive(run) || unanswered.length > (run?.unseen ?? 0)
 }
 
-/** A run goes on only with the version it pinned; a new run takes what this build has. [PIN-3] */
-function lackingBuild(state: SessionState, agents: readonly AgentBuild[]): string | null {
-  const build = agents.find(agent => agent.name === state.agent)
-  if (!build) return `This build has no agent named "${state.agent}".`
-  const pin = isActive(state.run) ? state.run?.pin : null
-  if (!pin) return null
-  if (pin.version !== build.version)
-    return `The run is pinned to version ${pin.version} of "${pin.agent}"; this build has ${build.version}.`
-  return swappedTool(pin.tools, build.tools)
+/** A run goes on only with the version it pinned, of which this build may have several. [PIN-3] */
+function lackingBuild({agent, version, tools}: Pin, agents: readonly AgentBuild[]): string | null {
+  const builds = agents.filter(({name}) => name === agent)
+  if (builds.length === 0) return `The run is pinned to the agent "${agent}"; this build has none of that name.`
+  const build = builds.find(one => one.version === version)
+  if (build) return swappedTool(tools, build.tools)
+  const has = builds.map(one => one.version).join(' and ')
+  return `The run is pinned to version ${version} of "${agent}"; this build has ${has}.`
 }
 
 /** Tools that changed under the same version of their agent would change what the calls under way mean. [PIN-2] */
@@ -100,16 +112,33 @@ function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[])
   return sameOrder ? null : 'The run is pinned to the same tools in another order.'
 }
 
-function callsStep(state: SessionState, run: RunState): NextStep | null {
+function asleepStep({unanswered}: SessionState, rest: {until: number; why: string}, now: number): NextStep {
+  if (unanswered.length > 0) return {do: 'wake', by: 'message'}
+  return now >= rest.until ? {do: 'wake', by: 'time'} : {do: 'wait', for: 'wake', why: rest.why, until: rest.until}
+}
+
+function callsStep(state: SessionState, run: RunState, now: number): NextStep | null {
   if (state.calls.length === 0) return null
   const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
   const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, state) ?? [])
   if (results.length > 0) return {do: 'record-results', results}
-  const here = state.calls.filter(call => call.effect === 'read' || call.effect === 'local')
-  const proposals = state.calls.filter(call => call.effect === 'external' && !operationOf.has(call.id))
+  const todo = state.calls.filter(call => !operationOf.has(call.id))
+  const spent = spentBound(run, now)
+  const allowed = spent ? [] : todo.filter(call => run.calls.indexOf(call.id) < callLimit(run))
+  const over = todo.filter(call => !allowed.includes(call))
+  const bound = spent ?? callsBound(run)
+  if (bound && over.length > 0 && run.pin.budgets.onBound === 'partial') return overResults(over, bound)
+  const proposals = allowed.filter(call => call.effect === 'external')
   if (proposals.length > 0) return {do: 'propose-operations', calls: proposals}
-  if (here.length > 0) return {do: 'run-tools', calls: here}
+  if (allowed.length > 0) return {do: 'run-tools', calls: allowed}
+  if (bound && over.length > 0 && over.length === state.calls.length) return {do: 'alert', bound}
   return waitFor(state.operations)
+}
+
+/** A run that ends here leaves no call without a result. [LOG-7] */
+function overResults(calls: CallState[], bound: string): NextStep {
+  const output = {reason: `The run is at its bound of ${bound}; this was not run.`}
+  return {do: 'record-results', results: calls.map(call => ({call, outcome: 'aborted', output}))}
 }
 
 /**
@@ -170,12 +199,15 @@ function waitFor(operations: readonly OperationState[]): NextStep {
   return {do: 'wait', for: 'operation', why: 'Waiting for the server to carry out the operation.'}
 }
 
-function modelStep(state: SessionState, run: RunState): NextStep {
+function modelStep(state: SessionState, run: RunState, now: number): NextStep {
   const {step} = run
   const news = state.unanswered.length > 0
-  if (step && !step.replied && !news) return {do: 'call-model'}
   if (step?.final && !news) return {do: 'finish'}
-  if (run.steps >= run.pin.budgets.maxSteps) return {do: 'stop', bound: `${run.pin.budgets.maxSteps} steps`}
+  const waitsForReply = step !== null && !step.replied && !news
+  const bound = waitsForReply ? spentBound(run, now) : stepBound(run, now)
+  if (bound) return {do: run.pin.budgets.onBound === 'partial' ? 'stop' : 'alert', bound}
+  if (run.rest && !news) return {do: 'sleep', until: run.rest.until, why: run.rest.why}
+  if (waitsForReply) return {do: 'call-model'}
   return {do: isTooLarge(state, run) ? 'compact' : 'prepare-view', answers: state.unanswered}
 }
 

@@ -1,24 +1,28 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
+import {type RunUsage, usageOf, wallBound, wallLeftMs} from '../protocol/budget.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {CorrelationId, DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import {sameJson} from '../protocol/json.ts'
+import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {rangeToCompact} from './compact-view.ts'
-import {type AgentHost, type ModelGateway, modelLabel} from './define.ts'
+import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
 import {callModel, type Reply} from './model-port.ts'
-import {modelRetry} from './model-retry.ts'
+import {modelRetry, triesOfCall} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
 import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
+import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
@@ -32,6 +36,10 @@ export type LoopParts = {
   store: DeviceStore
   device: DeviceId
   hosts: readonly AgentHost[]
+  /** Asked once for each run; the default rule unless given. */
+  router?: Router | undefined
+  /** Active versions; null where nothing is known of any. */
+  registry?(): Promise<RegistryReading | null>
   environment: Environment
   gateway: ModelGateway
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
@@ -42,13 +50,17 @@ export type LoopParts = {
   memory?: ViewMemory | undefined
   /** The reply so far, or null when it is over; never stored. */
   onText(run: RunId, text: string | null): void
+  /** Goes around every step; must perform it once and pass on what it throws. */
+  around?: AroundStep
   /** First pause before a model call is tried again, milliseconds. */
   retryDelayMs?: number
 }
 
+export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perform: () => Promise<void>) => Promise<void>
+
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
-  #abort: {run: RunId; interruptedBy: EventId | null; controller: AbortController} | null = null
+  #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
   #prepared: {event: EventId; view: PreparedView} | null = null
 
   constructor(private readonly parts: LoopParts) {}
@@ -75,10 +87,18 @@ export class StepPerformer {
             runDraft(state, 'tool.returned', {call: call.id, outcome, output}),
           ),
         )
+      case 'sleep':
+        return this.#append([runDraft(state, 'run.slept', {until: step.until, why: step.why, cause: 'tool'})])
+      case 'wake':
+        return this.#append([runDraft(state, 'run.woken', {by: step.by})])
       case 'stop':
-        return this.#append([runDraft(state, 'run.completed', {outcome: 'partial', bound: step.bound})])
+        return this.#append([
+          runDraft(state, 'run.completed', {outcome: 'partial', bound: step.bound, ...this.#used(state)}),
+        ])
+      case 'alert':
+        return this.#append([runDraft(state, 'run.alerted', {bound: step.bound, ...this.#used(state)})])
       case 'finish':
-        return this.#append([runDraft(state, 'run.completed', {outcome: 'finished'})])
+        return this.#append([runDraft(state, 'run.completed', {outcome: 'finished', ...this.#used(state)})])
       case 'idle':
       case 'wait':
         return Promise.resolve()
@@ -86,20 +106,19 @@ export class StepPerformer {
   }
 
   async #startRun(state: SessionState): Promise<void> {
-    const host = this.#host(state)
+    const {environment, router, hosts, registry} = this.parts
+    const message = await this.#newestMessage(state)
+    const request = {agent: state.agent ?? '', message: message?.text ?? ''}
+    const {host, route} = await chooseHost({router, hosts, registry: (await registry?.()) ?? null}, request)
     const model = await this.#model(host, null)
-    const {environment} = this.parts
-    const route = {rule: 'newest-build', table: 'default/1'}
-    const correlation = (await this.#broughtCorrelation(state)) ?? environment.id('correlation')
+    const correlation = message?.correlation ?? environment.id('correlation')
     const pin = await pinOf({host, model: modelLabel(model), busy: state.policy, route, correlation})
     const run = environment.id('run')
     await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
   }
 
-  /** What the newest message that starts this run belongs to elsewhere. */
-  async #broughtCorrelation({unanswered}: SessionState): Promise<CorrelationId | undefined> {
-    const messages = await this.parts.store.byIds(unanswered)
-    return messages.findLast(isMessage)?.data.correlation
+  async #newestMessage({unanswered}: SessionState): Promise<Message['data'] | undefined> {
+    return (await this.parts.store.byIds(unanswered)).findLast(isMessage)?.data
   }
 
   /**
@@ -145,7 +164,7 @@ export class StepPerformer {
       range,
       viewTokens,
       model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model.label),
-      signal: this.#signalFor(run.id),
+      signal: this.#signalFor(run),
       deadlineMs: modelCallMs,
       environment: this.parts.environment,
     })
@@ -158,7 +177,19 @@ export class StepPerformer {
     const view = await this.#viewOf(run, host)
     const model = await this.#model(host, run.pin.model.label)
     const reply = await this.#untilReplied(run, host, model, view)
+    if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
+    if ('pauseMs' in reply) return await this.#pause(state, reply)
     await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
+  }
+
+  /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
+  #pause(state: SessionState, {pauseMs, why}: Pause): Promise<void> {
+    const until = this.parts.environment.now() + pauseMs
+    return this.#append([runDraft(state, 'run.slept', {until, why: why.slice(0, 500), cause: 'provider'})])
+  }
+
+  #used(state: SessionState): {usage: RunUsage} {
+    return {usage: usageOf(this.#run(state), this.parts.environment.now())}
   }
 
   /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
@@ -180,16 +211,27 @@ export class StepPerformer {
     return view
   }
 
-  async #untilReplied(run: RunState, host: AgentHost, model: LanguageModelV3, view: PreparedView): Promise<Reply> {
+  /** A reply; or the bound on the run's time that came first, or the pause that the provider asked for. [BUD-1] */
+  async #untilReplied(
+    run: RunState,
+    host: AgentHost,
+    model: LanguageModelV3,
+    view: PreparedView,
+  ): Promise<Reply | {bound: string} | Pause> {
     const {log, environment, onText} = this.parts
-    const over = this.#signalFor(run.id)
+    const over = this.#signalFor(run)
+    const time = timerFor(wallLeftMs(run, environment.now()))
     const step = run.step?.id
     if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
-    const policy = modelRetry(this.parts.retryDelayMs ?? 500, () => environment.random())
+    const policy = modelRetry(
+      this.parts.retryDelayMs ?? 500,
+      () => environment.random(),
+      error => pauseOf(run, error) !== null || time.aborted,
+    )
     try {
       return await policy.execute(async ({attempt: tries}) => {
         const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
-        const signal = AbortSignal.any([over, timeout])
+        const signal = AbortSignal.any([over, timeout, time])
         return await callModel({
           model,
           view,
@@ -197,16 +239,19 @@ export class StepPerformer {
           settings: run.pin.model.settings,
           signal,
           environment,
-          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: tries + 1},
+          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: run.pauses * triesOfCall + tries + 1},
           onText: text => onText(run.id, text),
         }).catch(error => {
-          if (!timeout.aborted || over.aborted) throw error
+          if (!timeout.aborted || over.aborted || time.aborted) throw error
           throw new HoldfastError('model_failed', `the model did not finish within ${run.pin.budgets.modelCallMs} ms`)
         })
       }, over)
     } catch (error) {
       if (over.aborted && log.state.run?.id === run.id) throw over.reason
-      throw error
+      if (time.aborted && !over.aborted) return {bound: wallBound(run)}
+      const pause = pauseOf(run, error)
+      if (pause) return pause
+      throw lacksModel(error, run)
     } finally {
       onText(run.id, null)
     }
@@ -260,13 +305,14 @@ export class StepPerformer {
     const tool = agent.tools.find(candidate => candidate.name === call.tool)
     if (!tool) throw new HoldfastError('internal', `tool ${call.tool} is pinned but not in this build`)
     const implementation = (tools as Record<string, ToolFunction | undefined>)[call.tool]
-    const deadlineMs = run.pin.budgets.toolCallMs
+    const left = wallLeftMs(run, this.parts.environment.now())
+    const deadlineMs = Math.max(1, Math.min(run.pin.budgets.toolCallMs, left))
     return {
       call,
       tool,
       implementation,
       deadlineMs,
-      signal: this.#signalFor(run.id),
+      signal: this.#signalFor(run),
       context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
   }
@@ -280,12 +326,14 @@ export class StepPerformer {
   }
 
   get #actor(): Actor {
-    return {type: 'agent', name: this.parts.log.state.agent ?? 'agent'}
+    const {run, agent} = this.parts.log.state
+    return {type: 'agent', name: (isActive(run) && run?.pin.agent) || agent || 'agent'}
   }
 
   #host(state: SessionState): AgentHost {
-    const host = this.parts.hosts.find(({agent}) => agent.name === state.agent)
-    if (!host) throw new HoldfastError('misconfigured', `this build has no agent named "${state.agent}"`)
+    const {agent: name, version} = this.#run(state).pin
+    const host = this.parts.hosts.find(({agent}) => agent.name === name && agent.version === version)
+    if (!host) throw new HoldfastError('internal', `a step of "${name}" ${version} was chosen, which this build lacks`)
     return host
   }
 
@@ -293,10 +341,7 @@ export class StepPerformer {
     const {gateway} = this.parts
     const model = typeof host.model === 'function' ? await host.model({gateway, pinned}) : host.model
     if (pinned === null || modelLabel(model) === pinned) return model
-    throw new HoldfastError(
-      'misconfigured',
-      `the run is pinned to model ${pinned}; this build has ${modelLabel(model)}`,
-    )
+    throw lacking(`The run is pinned to the model ${pinned}; this build has ${modelLabel(model)}.`)
   }
 
   #run(state: SessionState): RunState {
@@ -304,9 +349,9 @@ export class StepPerformer {
     return state.run
   }
 
-  #signalFor(run: RunId): AbortSignal {
+  #signalFor({id: run, pin}: RunState): AbortSignal {
     const {interruptedBy} = this.parts.log.state
-    if (this.#abort?.run !== run) this.#abort = {run, interruptedBy, controller: new AbortController()}
+    if (this.#abort?.run !== run) this.#abort = {run, pin, interruptedBy, controller: new AbortController()}
     return this.#abort.controller.signal
   }
 
@@ -317,10 +362,14 @@ export class StepPerformer {
   abortOvertaken(): void {
     const {run, interruptedBy, custody} = this.parts.log.state
     if (!this.#abort) return
-    const ended = run?.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
-    if (!ended && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
+    const ended = run === null || run.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
+    const moved = !ended && !sameJson(run.pin, this.#abort.pin)
+    if (!ended && !moved && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
     this.#abort.controller.abort(
-      new HoldfastError('cancelled', ended ? 'the run was ended or taken over' : 'a message interrupted this'),
+      new HoldfastError(
+        'cancelled',
+        ended ? 'the run was ended or taken over' : 'a newer instruction or version overtook this',
+      ),
     )
     this.#abort = null
   }
@@ -340,6 +389,35 @@ export class StepPerformer {
       }),
     ])
   }
+}
+
+type Pause = {pauseMs: number; why: string}
+
+/** After so many pauses in a row, or for one longer than this, the run fails and a person decides. */
+const pauseLimits = {inRow: 5, ms: 86_400_000}
+
+function pauseOf(run: RunState, error: unknown): Pause | null {
+  if (!isPassing(error)) return null
+  const {retryAfterMs} = error.details
+  if (typeof retryAfterMs !== 'number' || retryAfterMs > pauseLimits.ms || run.pauses >= pauseLimits.inRow) return null
+  return {pauseMs: retryAfterMs, why: `The model's provider asked to wait: ${error.message}`}
+}
+
+function isPassing(error: unknown): error is HoldfastError {
+  return HoldfastError.is(error, 'model_failed') && error.details.retryable !== false
+}
+
+function timerFor(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms)), 2 ** 31 - 1))
+}
+
+function atBound({pin: {budgets}}: RunState): 'stop' | 'alert' {
+  return budgets.onBound === 'partial' ? 'stop' : 'alert'
+}
+
+function lacksModel(error: unknown, {pin}: RunState): unknown {
+  if (!HoldfastError.is(error, 'not_found')) return error
+  return lacking(`The run is pinned to the model ${pin.model.label}, which cannot be found: ${error.message}`)
 }
 
 function isMessage(event: LoggedEvent): event is Message {

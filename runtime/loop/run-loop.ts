@@ -8,7 +8,10 @@ import {type LoopParts, StepPerformer} from './perform-step.ts'
 
 /** What the loop is doing, for whoever waits for it. */
 export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
-export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server'; why: string}
+export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server' | 'wake'; why: string}
+
+/** A timer set for longer would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
 
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
@@ -72,14 +75,14 @@ export class RunLoop {
       const here = await this.#here()
       const step = nextStep(this.parts.log.state, here)
       if (step.do === 'idle') this.#rest(null)
-      else if (step.do === 'wait') this.#rest({for: step.for, why: step.why})
+      else if (step.do === 'wait') this.#wait(step)
       else await this.#attempt(step)
     }
   }
 
   async #here() {
     const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
-    return {device: this.parts.device, agents, began: this.#began}
+    return {device: this.parts.device, agents, began: this.#began, now: this.parts.environment.now()}
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
@@ -87,13 +90,15 @@ export class RunLoop {
     const {log} = this.parts
     const before = log.state
     try {
-      await this.#performer.perform(step, before)
+      const perform = () => this.#performer.perform(step, before)
+      await (this.parts.around ? this.parts.around(step, log, perform) : perform())
       if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
       this.#again = true
     } catch (caught) {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
+      else if (error.details.waitFor === 'version') this.#rest({for: 'version', why: error.message})
       else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full'))
         this.#restForServer(error)
       else await this.#fail(error, before)
@@ -123,6 +128,12 @@ export class RunLoop {
     this.#become({working: false, waiting, fault: null})
   }
 
+  /** A sleeping run is woken by this device's clock, or by the next look when that was slept through. */
+  #wait(step: Extract<NextStep, {do: 'wait'}>): void {
+    this.#rest({for: step.for, why: step.why})
+    if (step.for === 'wake') this.#wakeIn(step.until - this.parts.environment.now())
+  }
+
   /** Woken when the connection changes; but one call can fail while the connection stands, so time wakes it too. */
   #restForServer(error: HoldfastError): void {
     this.#rest({for: 'server', why: error.message})
@@ -130,8 +141,13 @@ export class RunLoop {
     const {retryDelayMs = 500, environment} = this.parts
     const pauseMs = Math.min(30_000, retryDelayMs * 2 ** this.#restedForServer) * (0.5 + environment.random() / 2)
     this.#restedForServer += 1
+    this.#wakeIn(pauseMs)
+  }
+
+  #wakeIn(ms: number): void {
+    if (this.#closed) return
     clearTimeout(this.#alarm)
-    this.#alarm = setTimeout(() => this.wake(), pauseMs)
+    this.#alarm = setTimeout(() => this.wake(), Math.min(Math.max(0, ms), longestTimerMs))
   }
 
   #become(state: LoopState): void {

@@ -1,8 +1,9 @@
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
 import {redactSecrets} from '../protocol/redact-secrets.ts'
+import {sleepSchema} from '../protocol/run.ts'
 import type {CallState} from '../protocol/session.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
 import {limits} from '../protocol/version.ts'
@@ -34,14 +35,16 @@ export type ToolReturn = DataOf<'tool.returned'>
  */
 export async function runTool(run: ToolRun): Promise<ToolReturn> {
   const basis: Basis = {}
+  const wishes: SleepWish[] = []
   const answer = (outcome: ToolReturn['outcome'], output: Json): ToolReturn => ({
     call: run.call.id,
     outcome,
     output,
     ...(Object.keys(basis).length > 0 && {basis}),
+    ...(outcome === 'ok' && wishes[0] && {sleep: wishes[0]}),
   })
   try {
-    const output = await withDeadline(run, signal => invoke(run, signal, basis))
+    const output = await withDeadline(run, signal => invoke(run, signal, {basis, wishes}))
     const fault = unstorable(output ?? null)
     return fault === null
       ? answer('ok', redactSecrets((output ?? null) as Json))
@@ -60,7 +63,11 @@ function unstorable(output: unknown): string | null {
   return bytes > limits.valueBytes ? `${bytes} bytes; at most ${limits.valueBytes} are taken` : null
 }
 
-async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<unknown> {
+type SleepWish = NonNullable<ToolReturn['sleep']>
+/** What a call leaves behind besides its output. */
+type Traces = {basis: Basis; wishes: SleepWish[]}
+
+async function invoke(run: ToolRun, signal: AbortSignal, {basis, wishes}: Traces): Promise<unknown> {
   if (!run.implementation)
     throw new HoldfastError('misconfigured', `tool ${run.tool.name} has no implementation in this build`)
   const input = run.tool.input.parse(run.call.input)
@@ -71,7 +78,10 @@ async function invoke(run: ToolRun, signal: AbortSignal, basis: Basis): Promise<
       return reading
     },
   }
-  return await run.implementation(input, {...run.context, call: run.call.id, signal, facts})
+  const sleepUntil: ToolContext['sleepUntil'] = (until, why = `${run.tool.name} asked to wait.`) => {
+    wishes[0] = parse(sleepSchema, {until, why}, `${run.tool.name}: sleepUntil`)
+  }
+  return await run.implementation(input, {...run.context, call: run.call.id, signal, facts, sleepUntil})
 }
 
 async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import {connectWorker} from '../platform/worker-client.ts'
 import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {RunExport} from '../protocol/run-export.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
 
@@ -28,6 +29,15 @@ export interface Runtime {
   /** `false` cuts the connection for real: every request and stream ends and none starts. */
   setOnline(online: boolean): Promise<void>
   passport(run: RunId): Promise<Passport | null>
+  /**
+   * A run as one file of JSON: its events, passport, operations, approvals and usage; null for one that this device does
+   * not have. `checkRunExport` folds the events anew and compares. [OBS-2]
+   *
+   * @throws HoldfastError `too_large` for a session of over 20,000 events
+   * @example
+   * const file = new Blob([JSON.stringify(await runtime.exportRun(run))], {type: 'application/json'})
+   */
+  exportRun(run: RunId): Promise<RunExport | null>
   /**
    * What the model saw at one step, rebuilt from the record and checked against its hash; null for a step that is not on
    * this device. [VIEW-2]

@@ -65,6 +65,16 @@ export interface Session {
   restoreDivergence(): Promise<void>
   /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
   retry(): Promise<void>
+  /** One more budget for a run that was stopped at a bound. [BUD-2] */
+  extend(): Promise<void>
+  /**
+   * Moves the run to another version of its agent that this build has; calls already executed are untouched. [PIN-3]
+   *
+   * @throws HoldfastError `refused` naming every open call that the version cannot carry on
+   */
+  migrate(to: {version: string; reason?: string}): Promise<void>
+  /** No message and no run after this: what is open and has not started is void. */
+  close(reason?: string): Promise<void>
   document(name: string): SharedDocument
 }
 
@@ -91,6 +101,7 @@ export function createSessions(parts: PageParts) {
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
     passport: (run: RunId) => service.runPassport(run),
+    exportRun: (run: RunId) => service.exportRun(run),
     viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
     setOnline: (online: boolean) => service.setOnline(online),
   }
@@ -118,6 +129,10 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     passport: () => service.sessionPassport(id),
     cancel: reason => service.cancel(id, environment.id('event'), reason),
     retry: () => service.retry(id, environment.id('event')),
+    extend: () => service.extend(id, environment.id('event')),
+    migrate: ({version, reason = 'Moved by a person.'}) =>
+      service.migrate(id, environment.id('event'), {version, reason}),
+    close: reason => service.close(id, environment.id('event'), reason),
     document: name => openSharedDocument(parts, id, name),
     async fork({after}) {
       const branch = environment.id('session')

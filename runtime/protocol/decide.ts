@@ -2,10 +2,11 @@ import {refuseAssumption} from './custody.ts'
 import type {Event} from './event.ts'
 import type {CallId, RunId} from './ids.ts'
 import {jsonBytes, sameJson} from './json.ts'
+import {refuseMigration} from './migration.ts'
 import {isOperationEvent, isVoidable, type OperationEvent, operationFault, operationTransitions} from './operation.ts'
 import type {Refusal} from './refusal.ts'
-import {isActive, isRunTransition, type RunStatus, runStatus, runTransitions} from './run.ts'
-import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
+import {isActive, isRunTransition, type RunStatus, runTransitions} from './run.ts'
+import {type CallState, type Message, policyOf, type SessionState, sessionStatus} from './session.ts'
 import {patchSlots} from './slots.ts'
 import {limits} from './version.ts'
 
@@ -36,6 +37,7 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   }
   const late = refuseStaleEpoch(state, event) ?? refuseLateEvent(state, event)
   if (late) return late
+  if (event.kind === 'session.closed') return state.closed ? closedAlready(event) : null
   if (event.kind === 'message.posted') return refuseMessage(state, event)
   if (event.kind === 'custody.assumed') return refuseAssumption(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
@@ -43,10 +45,15 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   return null
 }
 
+function closedAlready(event: Event, owner: Refusal['owner'] = 'user'): Refusal {
+  return refused(event, 'a session that is closed', owner, ['fork it', 'open another session'])
+}
+
 function refuseMessage(state: SessionState, event: Message): Refusal | null {
+  if (state.closed) return closedAlready(event)
   const policy = policyOf(state, event.data)
   if (!isActive(state.run) || (policy !== 'reject' && policy !== 'fork')) return null
-  const met = `a run that is ${runStatus(state.run, state.operations)}, with policy ${policy}`
+  const met = `a run that is ${sessionStatus(state)}, with policy ${policy}`
   const instead = policy === 'fork' ? 'post it to a branch of this session' : 'post it when the run has ended'
   return refused(event, met, 'user', [instead, 'post it with the policy steer, interrupt or queue'])
 }
@@ -81,16 +88,19 @@ function refuseRunTransition(state: SessionState, event: Event): Refusal | null 
   const row = runTransitions[event.kind]
   const from: readonly RunStatus[] = row.from
   const starting = event.kind === 'run.started'
-  const byUser = row.owner === 'user'
-  if (!byUser && event.epoch === undefined)
+  // A person needs no custody, and what the server itself says is under no epoch.
+  const held = row.owner !== 'user' && event.device !== null
+  if (held && event.epoch === undefined)
     return refused(event, 'no epoch on a run event', row.owner, ['send the epoch held'])
   if (event.run === undefined) return refused(event, 'no run named', row.owner, ['name the run'])
-  const met = starting && !isActive(state.run) ? 'new' : runStatus(state.run, state.operations)
+  if (starting && state.closed) return closedAlready(event, row.owner)
+  const met = starting && !isActive(state.run) ? 'new' : sessionStatus(state)
   if (!from.includes(met)) return refused(event, `a run that is ${met}`, row.owner, legalRunEvents(state))
   if (!starting && state.run?.id !== event.run) return refused(event, 'another run', row.owner, legalRunEvents(state))
-  if (!starting && !byUser && event.attempt !== state.run?.attempt) {
+  if (!starting && held && event.attempt !== state.run?.attempt) {
     return refused(event, `attempt ${state.run?.attempt}`, row.owner, legalRunEvents(state))
   }
+  if (event.kind === 'run.migrated' && state.run) return refuseMigration(state, state.run, event)
   return refuseStep(state, event) ?? refuseCall(state, event)
 }
 
@@ -179,7 +189,7 @@ function refused(event: Event, met: string, owner: Refusal['owner'], legal: stri
 
 /** The run events that the table allows now, for refusals and the passport. */
 export function legalRunEvents(state: SessionState): string[] {
-  const met = runStatus(state.run, state.operations)
+  const met = sessionStatus(state)
   const over = met === 'completed' || met === 'cancelled' || met === 'failed_final'
   const status = over ? 'new' : met
   return Object.entries(runTransitions)
@@ -187,11 +197,17 @@ export function legalRunEvents(state: SessionState): string[] {
     .map(([kind]) => kind)
 }
 
+const voidReasons = {
+  'message.posted': 'A newer instruction arrived.',
+  'run.cancelled': 'The run was cancelled.',
+  'session.closed': 'The session was closed.',
+} as const
+
 /** A correction and a cancel void what has not started yet; what has started is reported, not undone. [RUN-4, RUN-7] */
 function consequencesOf(state: SessionState, event: Event): Consequence[] {
   const corrects = event.kind === 'message.posted' && policyOf(state, event.data) !== 'queue'
-  if (!corrects && event.kind !== 'run.cancelled') return []
-  const reason = event.kind === 'run.cancelled' ? 'The run was cancelled.' : 'A newer instruction arrived.'
+  if (!corrects && event.kind !== 'run.cancelled' && event.kind !== 'session.closed') return []
+  const reason = voidReasons[event.kind]
   return state.operations
     .filter(isVoidable)
     .map(({id, run}) => ({kind: 'operation.voided', run, data: {operation: id, reason, because: event.id}}))

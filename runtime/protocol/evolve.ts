@@ -2,7 +2,7 @@ import {evolveViewSize} from './compaction.ts'
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
-import {evolveRun, isActive, type RunState, startedRun} from './run.ts'
+import {evolveRun, isActive, type RunState, runStatus, startedRun, timedRun} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
 import {noSlots, patchSlots} from './slots.ts'
 
@@ -17,7 +17,13 @@ export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   }
   const custody = evolveCustody(state.custody, event)
   const view = evolveViewSize(state.view, event)
-  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view})
+  return timed(settleEnded({...evolveReadable(state, event), head, written, worked, custody, view}), event)
+}
+
+function timed(state: SessionState, event: Event): SessionState {
+  const {run, operations} = state
+  if (!run || (event.run !== run.id && event.kind !== 'session.closed')) return state
+  return {...state, run: timedRun(run, runStatus(run, operations), event.at)}
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {
@@ -48,18 +54,29 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
     case 'model.replied':
       return {...evolveOwnRun(state, event), calls: [...state.calls, ...callsOf(state, event)]}
     case 'tool.called':
-      return {...state, calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call))}
+      return {
+        ...evolveOwnRun(state, event),
+        calls: state.calls.map(call => (call.id === event.data.call ? {...call, called: true} : call)),
+      }
     case 'tool.returned':
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
     case 'slots.patched':
       return {...evolveOwnRun(state, event), slots: patchSlots(state.slots, event.data.patch)}
     case 'run.completed':
       return releaseQueue(evolveOwnRun(state, event))
+    case 'session.closed':
+      return {...state, closed: event.id, run: state.run && closedRun(state.run)}
     case 'run.failed':
+    case 'run.alerted':
     case 'run.cancelled':
       return afterEnd(evolveOwnRun(state, event, {unseen: state.unanswered.length}))
     case 'operation.proposed':
-      return event.run ? {...state, operations: [...state.operations, proposedOperation(event, event.run)]} : state
+      return event.run
+        ? {
+            ...evolveOwnRun(state, event),
+            operations: [...state.operations, proposedOperation(event, event.run)],
+          }
+        : state
     default:
       return evolveOperations(evolveOwnRun(state, event), event)
   }
@@ -72,9 +89,18 @@ function evolveMessage(state: SessionState, event: Message): SessionState {
   return {...state, unanswered: [...state.unanswered, event.id], interruptedBy}
 }
 
-/** A run that may still be retried keeps its queue waiting. */
+/** A run that may still go on keeps its queue waiting. */
 function afterEnd(state: SessionState): SessionState {
-  return state.run?.ended === 'failed_retryable' || isActive(state.run) ? state : releaseQueue(state)
+  return mayGoOn(state.run) ? state : releaseQueue(state)
+}
+
+function mayGoOn(run: RunState | null): boolean {
+  return isActive(run) || run?.ended === 'failed_retryable' || run?.ended === 'alerted'
+}
+
+/** What was over stays as it ended. */
+function closedRun(run: RunState): RunState {
+  return mayGoOn(run) ? {...run, ended: 'closed'} : run
 }
 
 function releaseQueue(state: SessionState): SessionState {

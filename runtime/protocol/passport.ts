@@ -1,10 +1,11 @@
+import {type Bound, boundsOf, type RunUsage, usageOf} from './budget.ts'
 import type {LoggedEvent} from './event.ts'
 import {evolve} from './evolve.ts'
 import type {RunId, SessionId} from './ids.ts'
 import type {OperationState} from './operation.ts'
 import {hasEnded} from './operation.ts'
-import {isActive, type Pin, type ResumedFrom, type RunStatus, runStatus} from './run.ts'
-import {initialSession, type SessionState} from './session.ts'
+import {isActive, type Pin, type ResumedFrom, type RunStatus} from './run.ts'
+import {initialSession, type SessionState, sessionStatus} from './session.ts'
 import type {StandingEffects} from './standing-effects.ts'
 
 export type Legal = {legal: boolean; why: string}
@@ -25,11 +26,16 @@ export type Passport = {
   lastConfirmed: number
   checkpoint: {step: string | null; steps: number; openCalls: {call: string; tool: string}[]}
   operations: Pick<OperationState, 'id' | 'tool' | 'status' | 'approval'>[]
+  /** Used so far; measured at the asking, or up to the run's last event when whoever answers gives no time. [BUD-2] */
+  usage: RunUsage
+  bounds: Bound[]
+  /** When a sleeping run wakes by itself, milliseconds since 1970; null for one that does not sleep. */
+  wakesAt: number | null
   /** Events that only this device has; always empty on the server. */
   pending: string[]
   /** Events that the server refused, with its reason. */
   rejected: {event: string; kind: string; reason: string}[]
-  may: Record<'resume' | 'retry' | 'correct' | 'fork' | 'cancel', Legal>
+  may: Record<'resume' | 'retry' | 'extend' | 'migrate' | 'correct' | 'fork' | 'cancel', Legal>
 }
 
 export type LocalRecords = Pick<Passport, 'pending' | 'rejected'> & {standing?: StandingEffects}
@@ -44,6 +50,7 @@ export function passportOf(
   state: SessionState,
   {standing, ...local}: LocalRecords = {pending: [], rejected: []},
   lastConfirmed = state.head,
+  now?: number,
 ): Passport | null {
   const {run, session, custody} = state
   if (!run || !session) return null
@@ -52,7 +59,7 @@ export function passportOf(
     session,
     run: run.id,
     attempt: run.attempt,
-    status: runStatus(run, state.operations),
+    status: sessionStatus(state),
     pin: run.pin,
     custody: {holder: custody.holder, epoch: custody.epoch},
     resumedFrom: run.resumedFrom ?? null,
@@ -66,6 +73,9 @@ export function passportOf(
     operations: state.operations
       .filter(operation => !hasEnded(operation))
       .map(({id, tool, status, approval}) => ({id, tool, status, approval})),
+    usage: usageOf(run, now),
+    bounds: boundsOf(run, now),
+    wakesAt: run.rest?.asleep ? run.rest.until : null,
     ...local,
     may: legality(state),
   })
@@ -87,37 +97,59 @@ export function stateOfRun(events: Iterable<LoggedEvent>, run: RunId): SessionSt
 /** The passport of a run that is over because of what came after it. */
 export function overPassport(passport: Passport, reason: keyof typeof overReasons): Passport {
   const over = {legal: false, why: overReasons[reason]}
-  return {...passport, may: {...passport.may, resume: over, retry: over, cancel: over}}
+  return {...passport, may: {...passport.may, resume: over, retry: over, extend: over, migrate: over, cancel: over}}
 }
 
+/** Everything a person may ask of a run, with the reason either way: one table for every status. */
 function legality(state: SessionState): Passport['may'] {
-  const status = runStatus(state.run, state.operations)
-  const active = isActive(state.run)
-  const yes = (why: string): Legal => ({legal: true, why})
-  const no = (why: string): Legal => ({legal: false, why})
+  const status = sessionStatus(state)
+  const active = isActive(state.run) && !state.closed
+  const stopped = status === 'failed_retryable' || status === 'alerted'
+  const rule = (legal: boolean, yes: string, no: string): Legal => ({legal, why: legal ? yes : no})
+  const over = state.closed ? 'The session is closed.' : `The run is already ${status}.`
   return {
     resume: state.unreadable
-      ? no(`The log holds an event this version cannot read: ${state.unreadable.why}.`)
-      : active
-        ? yes(resumeReason(status))
-        : no(`The run is ${status}; a new message starts another.`),
-    retry:
-      status === 'failed_retryable'
-        ? yes('The run failed in a way that may pass; a retry goes on from its last confirmed step.')
-        : no(`Only a run that failed retryably can be retried; this one is ${status}.`),
-    correct: yes(
+      ? rule(false, '', `The log holds an event this version cannot read: ${state.unreadable.why}.`)
+      : rule(active, resumeReason(status), notResumed(status)),
+    retry: rule(
+      status === 'failed_retryable',
+      'The run failed in a way that may pass; a retry goes on from its last confirmed step.',
+      `Only a run that failed retryably can be retried; this one is ${status}.`,
+    ),
+    extend: rule(
+      status === 'alerted',
+      'The run stopped at a bound; extending it adds one more budget, and it goes on where it stopped.',
+      `Only a run that stopped at a bound and asked can be extended; this one is ${status}.`,
+    ),
+    migrate: rule(
+      active || stopped,
+      `The run may be moved to another version of "${state.run?.pin.agent}" that takes every open call as it is.`,
+      `A run that goes on no more keeps the version it ended with. ${over}`,
+    ),
+    correct: rule(
+      state.closed === null,
       active
         ? 'A new message steers this run and voids every operation that has not started, once the server has it.'
         : 'A new message starts the next run.',
+      'The session is closed: it takes no message.',
     ),
-    fork:
-      state.head > 0
-        ? yes(`A fork can start at any event the server has confirmed, up to ${state.head}. It undoes no operation.`)
-        : no('A fork starts at an event that the server has confirmed; nothing of this session has reached it yet.'),
-    cancel:
-      active || status === 'failed_retryable'
-        ? yes('Cancelling ends this run; what has already been executed stands.')
-        : no(`The run is already ${status}.`),
+    fork: rule(
+      state.head > 0,
+      `A fork can start at any event the server has confirmed, up to ${state.head}. It undoes no operation.`,
+      'A fork starts at an event that the server has confirmed; nothing of this session has reached it yet.',
+    ),
+    cancel: rule(active || stopped, 'Cancelling ends this run; what has already been executed stands.', over),
+  }
+}
+
+function notResumed(status: RunStatus): string {
+  switch (status) {
+    case 'alerted':
+      return 'The run stopped at a bound: a person extends it, or cancels it.'
+    case 'closed':
+      return 'The session is closed: nothing goes on in it.'
+    default:
+      return `The run is ${status}; a new message starts another.`
   }
 }
 
@@ -127,6 +159,8 @@ function resumeReason(status: RunStatus): string {
       return 'It goes on by itself when an approver decides.'
     case 'waiting_for_tool':
       return 'It goes on by itself when the server reports the outcome of the operation.'
+    case 'waiting_for_wake':
+      return 'It goes on by itself at its time, at the next message, or when it is woken from outside.'
     default:
       return 'The holder of custody goes on from the last confirmed step.'
   }

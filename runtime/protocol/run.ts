@@ -1,12 +1,13 @@
 import * as z from 'zod'
+import {runUsageSchema} from './budget.ts'
 import type {Event, Kind} from './event.ts'
 import {type CallId, callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
 import {jsonObjectSchema, jsonSchema} from './json.ts'
 import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
-import {type Pin, pinSchema} from './pin.ts'
+import {type Pin, pinnedVersionSchema, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
-import {type Basis, basisSchema} from './tool.ts'
+import {type Basis, basisSchema, sha256Schema} from './tool.ts'
 
 export {type Budgets, type Pin, pinSchema} from './pin.ts'
 
@@ -33,6 +34,12 @@ const replyPartSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('call'), ...toolCallSchema.shape}),
 ])
 export type ReplyPart = z.infer<typeof replyPartSchema>
+
+/** Milliseconds since 1970. */
+const sleepTime = z.number().nonnegative()
+const sleepReason = z.string().max(500)
+export const sleepSchema = z.strictObject({until: sleepTime, why: sleepReason})
+const boundWords = z.string().min(1).max(100)
 
 export const toolOutcomes = ['ok', 'error', 'denied', 'aborted', 'superseded'] as const
 
@@ -63,8 +70,19 @@ export const runKinds = {
     output: jsonSchema,
     /** Versions of the facts that this call read. */
     basis: basisSchema.optional(),
+    /** The tool asks that the run sleeps once every call of the step has its result. */
+    sleep: sleepSchema.optional(),
   }),
-  'run.completed': z.strictObject({outcome: z.enum(['finished', 'partial']), bound: z.string().max(100).optional()}),
+  'run.completed': z.strictObject({
+    outcome: z.enum(['finished', 'partial']),
+    bound: boundWords.optional(),
+    usage: runUsageSchema.optional(),
+  }),
+  /** A bound was hit and the pin says that a person decides whether there is more to spend. [BUD-2] */
+  'run.alerted': z.strictObject({bound: boundWords, usage: runUsageSchema}),
+  'run.slept': z.strictObject({until: sleepTime, why: sleepReason, cause: z.enum(['tool', 'provider'])}),
+  /** Owned by the control plane: the holder's own for time and messages, the server for what came from outside. */
+  'run.woken': z.strictObject({by: z.enum(['time', 'message', 'outside']), note: z.string().max(500).optional()}),
   'run.failed': z.strictObject({code: z.string().max(50), message: z.string().max(2000), retryable: z.boolean()}),
 }
 
@@ -72,6 +90,14 @@ export const runKinds = {
 export const runPersonKinds = {
   'run.cancelled': z.strictObject({reason: z.string().max(500).optional()}),
   'run.retried': z.strictObject({}),
+  /** One more budget for a run that was stopped at a bound. */
+  'run.extended': z.strictObject({}),
+  /** Moves the run to another version; `checked` names what each open input was found valid under. [PIN-3] */
+  'run.migrated': z.strictObject({
+    to: pinnedVersionSchema,
+    checked: z.array(z.strictObject({call: callIdSchema, hash: sha256Schema})).max(500),
+    reason: z.string().min(1).max(500),
+  }),
 }
 
 export const runStatuses = [
@@ -95,7 +121,17 @@ export type RunState = {
   attempt: number
   pin: Pin
   /** How the run ended, or null while it has not. */
-  ended: 'completed' | 'cancelled' | 'failed_retryable' | 'failed_final' | null
+  ended: 'completed' | 'cancelled' | 'failed_retryable' | 'failed_final' | 'alerted' | 'closed' | null
+  /** Retried, and the new attempt has not written anything yet. */
+  retrying: boolean
+  /** Budgets added to the pinned one. */
+  extensions: number
+  /** A tool or the provider wants the run to sleep, or it sleeps; null otherwise. */
+  rest: {asleep: boolean; until: number; why: string} | null
+  /** Pauses in a row that the provider asked for. */
+  pauses: number
+  /** By the authors' clocks; read only to measure how long the run has worked. */
+  clock: {startedAt: number; at: number; waitedMs: number; stoppedAt: number | null}
   startedBy: EventId
   /** Who worked on it last, and what that one went on from; null while whoever started it goes on. [RUN-8] */
   worker: {holder: DeviceId | null; epoch: number}
@@ -109,27 +145,41 @@ export type RunState = {
   calls: CallId[]
   /** Fact versions that the run has read so far: the basis of what it proposes. */
   basis: Basis
-  usage: {inputTokens: number; outputTokens: number}
+  usage: {inputTokens: number; outputTokens: number; unreported: number}
 }
 
 type Row = {from: readonly RunStatus[]; owner: Refusal['owner']; to: readonly RunStatus[]}
-const active = ['running', 'waiting_for_tool', 'waiting_for_approval'] as const
+const working = ['running', 'retrying'] as const
+const active = [...working, 'waiting_for_tool', 'waiting_for_approval'] as const
+const worked = ['running', 'waiting_for_tool', 'waiting_for_approval'] as const
+/** What a person can still cancel, migrate or close. */
+const open = [...active, 'waiting_for_wake', 'failed_retryable', 'alerted'] as const
 
 /** RUN-1: the whole table. What is not in it is refused by name. */
 export const runTransitions = {
   'run.started': {from: ['new'], owner: 'loop', to: ['running']},
-  'run.resumed': {from: active, owner: 'loop', to: active},
-  'step.prepared': {from: ['running'], owner: 'loop', to: ['running']},
-  'model.replied': {from: ['running'], owner: 'loop', to: ['running']},
-  'tool.called': {from: active, owner: 'loop', to: active},
-  'tool.returned': {from: active, owner: 'loop', to: active},
+  'run.resumed': {from: [...active, 'waiting_for_wake'], owner: 'loop', to: [...worked, 'waiting_for_wake']},
+  'step.prepared': {from: working, owner: 'loop', to: ['running']},
+  'model.replied': {from: working, owner: 'loop', to: ['running']},
+  'tool.called': {from: active, owner: 'loop', to: worked},
+  'tool.returned': {from: active, owner: 'loop', to: worked},
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
-  'slots.patched': {from: active, owner: 'loop', to: active},
-  'view.compacted': {from: ['running'], owner: 'loop', to: ['running']},
-  'run.completed': {from: ['running'], owner: 'loop', to: ['completed']},
+  'slots.patched': {from: active, owner: 'loop', to: worked},
+  'view.compacted': {from: working, owner: 'loop', to: ['running']},
+  'run.slept': {from: working, owner: 'loop', to: ['waiting_for_wake']},
+  'run.woken': {from: ['waiting_for_wake'], owner: 'control plane', to: ['running']},
+  'run.completed': {from: working, owner: 'loop', to: ['completed']},
   'run.failed': {from: active, owner: 'loop', to: ['failed_retryable', 'failed_final']},
-  'run.cancelled': {from: [...active, 'failed_retryable'], owner: 'user', to: ['cancelled']},
-  'run.retried': {from: ['failed_retryable'], owner: 'user', to: ['running']},
+  'run.alerted': {from: active, owner: 'loop', to: ['alerted']},
+  'run.cancelled': {from: open, owner: 'user', to: ['cancelled']},
+  'run.retried': {
+    from: ['failed_retryable'],
+    owner: 'user',
+    to: ['retrying', 'waiting_for_tool', 'waiting_for_approval'],
+  },
+  'run.extended': {from: ['alerted'], owner: 'user', to: worked},
+  'run.migrated': {from: open, owner: 'user', to: open},
+  'session.closed': {from: runStatuses.filter(status => status !== 'closed'), owner: 'user', to: ['closed']},
 } as const satisfies Partial<Record<Kind, Row>>
 export type RunTransition = keyof typeof runTransitions
 
@@ -143,7 +193,9 @@ export function runStatus(run: RunState | null, operations: readonly OperationSt
   if (run.ended) return run.ended
   const open = operations.filter(operation => operation.run === run.id && !hasEnded(operation))
   if (open.some(operation => operation.status === 'awaiting_approval')) return 'waiting_for_approval'
-  return open.length > 0 ? 'waiting_for_tool' : 'running'
+  if (open.length > 0) return 'waiting_for_tool'
+  if (run.rest?.asleep) return 'waiting_for_wake'
+  return run.retrying ? 'retrying' : 'running'
 }
 
 export function isActive(run: RunState | null): boolean {
@@ -156,6 +208,11 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     attempt: 1,
     pin: event.data.pin,
     ended: null,
+    retrying: false,
+    extensions: 0,
+    rest: null,
+    pauses: 0,
+    clock: {startedAt: event.at, at: event.at, waitedMs: 0, stoppedAt: null},
     startedBy: event.id,
     worker: {holder: event.device, epoch: event.epoch ?? 1},
     resumedFrom: null,
@@ -164,11 +221,17 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     step: null,
     calls: [],
     basis: {},
-    usage: {inputTokens: 0, outputTokens: 0},
+    usage: {inputTokens: 0, outputTokens: 0, unreported: 0},
   }
 }
 
 export function evolveRun(state: RunState, event: Event): RunState {
+  const next = advance(state, event)
+  const written = event.attempt === state.attempt && next.retrying
+  return written ? {...next, retrying: false} : next
+}
+
+function advance(state: RunState, event: Event): RunState {
   switch (event.kind) {
     case 'run.resumed':
       return {...state, worker: {holder: event.device, epoch: event.epoch ?? 1}, resumedFrom: event.data.from}
@@ -185,28 +248,61 @@ export function evolveRun(state: RunState, event: Event): RunState {
         step: {...state.step, replied: true, final: calls.length === 0},
         calls: [...state.calls, ...calls],
         usage: addUsage(state.usage, event.data.usage),
+        pauses: 0,
       }
     }
-    case 'tool.returned':
-      return event.data.basis ? {...state, basis: {...state.basis, ...event.data.basis}} : state
+    case 'tool.returned': {
+      const {basis, sleep} = event.data
+      const rest = sleep ? soonest(state.rest, {...sleep, asleep: false}) : state.rest
+      return basis || sleep ? {...state, rest, basis: {...state.basis, ...basis}} : state
+    }
     case 'view.compacted':
       return event.data.usage ? {...state, usage: addUsage(state.usage, event.data.usage)} : state
+    case 'run.slept': {
+      const {until, why, cause} = event.data
+      return {...state, rest: {asleep: true, until, why}, pauses: state.pauses + (cause === 'provider' ? 1 : 0)}
+    }
+    case 'run.woken':
+      return {...state, rest: null}
     case 'run.completed':
       return {...state, ended: 'completed'}
     case 'run.cancelled':
       return {...state, ended: 'cancelled'}
+    case 'run.alerted':
+      return {...state, ended: 'alerted'}
     case 'run.failed':
       return {...state, ended: event.data.retryable ? 'failed_retryable' : 'failed_final'}
     case 'run.retried':
-      return {...state, ended: null, unseen: 0, attempt: state.attempt + 1}
+      return {...state, ended: null, unseen: 0, attempt: state.attempt + 1, retrying: true, pauses: 0}
+    case 'run.extended':
+      return {...state, ended: null, unseen: 0, extensions: state.extensions + 1}
+    case 'run.migrated':
+      // A view that was prepared under the old version cannot be built again under the new one. [VIEW-2]
+      return {...state, pin: {...state.pin, ...event.data.to}, step: state.step?.replied ? state.step : null}
     default:
       return state
   }
+}
+
+type Rest = NonNullable<RunState['rest']>
+
+function soonest(one: Rest | null, other: Rest): Rest {
+  return one && one.until <= other.until ? one : other
+}
+
+/** Time stands still for a run that waits for a person, sleeps or has ended. [BUD-1] */
+export function timedRun(run: RunState, status: RunStatus, at: number): RunState {
+  const {clock} = run
+  const works = status === 'running' || status === 'retrying' || status === 'waiting_for_tool'
+  if (!works) return {...run, clock: {...clock, at, stoppedAt: clock.stoppedAt ?? at}}
+  const waitedMs = clock.waitedMs + (clock.stoppedAt === null ? 0 : Math.max(0, at - clock.stoppedAt))
+  return {...run, clock: {...clock, at, waitedMs, stoppedAt: null}}
 }
 
 function addUsage(total: RunState['usage'], usage: z.infer<typeof usageSchema>): RunState['usage'] {
   return {
     inputTokens: total.inputTokens + (usage.inputTokens ?? 0),
     outputTokens: total.outputTokens + (usage.outputTokens ?? 0),
+    unreported: total.unreported + (usage.inputTokens === null && usage.outputTokens === null ? 1 : 0),
   }
 }

@@ -14,7 +14,7 @@ import {
 } from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationState} from './operation.ts'
-import {type RunState, runPersonKinds} from './run.ts'
+import {type RunState, type RunStatus, runPersonKinds, runStatus} from './run.ts'
 import {noSlots, type Slots, slotsSchema} from './slots.ts'
 import type {Effect} from './tool.ts'
 import {limits} from './version.ts'
@@ -47,6 +47,8 @@ export const sessionKinds = {
     /** What this message belongs to elsewhere; the run that it starts is pinned to it. [PIN-1] */
     correlation: correlationIdSchema.optional(),
   }),
+  /** No message and no run after this one; what is open and has not started is void. */
+  'session.closed': z.strictObject({reason: z.string().max(500).optional()}),
   ...runPersonKinds,
 }
 
@@ -95,6 +97,8 @@ export type SessionState = {
   /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
   view: ViewSize
   unreadable: {event: EventId; why: string} | null
+  /** The event that closed the session; null while it is open. */
+  closed: EventId | null
 }
 
 export const initialSession: SessionState = {
@@ -116,6 +120,7 @@ export const initialSession: SessionState = {
   slots: noSlots,
   view: emptyView,
   unreadable: null,
+  closed: null,
 }
 
 /** A state as an earlier build stored it lacks what came later: that starts as in a new session. */
@@ -128,6 +133,11 @@ export type Message = Extract<Event, {kind: 'message.posted'}>
 /** What this message does if it finds the run active; an inactive session simply takes it. */
 export function policyOf(state: SessionState, message: Pick<Message['data'], 'policy'>): BusyPolicy {
   return message.policy ?? state.policy
+}
+
+/** The status of the latest run, or that the whole session is closed. */
+export function sessionStatus(state: SessionState): RunStatus {
+  return state.closed ? 'closed' : runStatus(state.run, state.operations)
 }
 
 /** Work under custody that has moved on: it can never be confirmed, so its device goes on without it. [CUS-1, CUS-4] */

@@ -1,4 +1,4 @@
-import type {LoggedEvent} from './event.ts'
+import type {DataOf, LoggedEvent} from './event.ts'
 import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
@@ -52,6 +52,12 @@ export type NoticeEntry = Omit<Base, 'id'> & {
     | 'failed'
     | 'retried'
     | 'stopped_at_bound'
+    | 'alerted'
+    | 'extended'
+    | 'slept'
+    | 'woken'
+    | 'migrated'
+    | 'closed'
     | 'custody'
     | 'summarised'
     | 'unreadable'
@@ -87,6 +93,12 @@ export function transcriptOf(events: readonly DurableEvent[]): TranscriptEntry[]
     }
   }
   return entries
+}
+
+const wokenWords: Record<DataOf<'run.woken'>['by'], string> = {
+  time: 'Awake: the time has come.',
+  message: 'Awake: a message arrived.',
+  outside: 'Awake: woken from outside.',
 }
 
 function proposed(card: ToolEntry, id: string): ToolEntry {
@@ -140,6 +152,18 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return notice('retried', 'Trying again from the last confirmed step.')
     case 'run.completed':
       return event.data.bound ? notice('stopped_at_bound', `Stopped at the limit of ${event.data.bound}.`) : []
+    case 'run.alerted':
+      return notice('alerted', `Stopped at the limit of ${event.data.bound}; a person decides whether it goes on.`)
+    case 'run.extended':
+      return notice('extended', 'One more budget was given.')
+    case 'run.slept':
+      return notice('slept', event.data.why)
+    case 'run.woken':
+      return notice('woken', wokenWords[event.data.by])
+    case 'run.migrated':
+      return notice('migrated', `Moved to version ${event.data.to.version}: ${event.data.reason}`)
+    case 'session.closed':
+      return notice('closed', event.data.reason ?? 'The session was closed.')
     case 'custody.granted':
       return notice('custody', 'Another device took over.')
     case 'custody.assumed':

@@ -7,6 +7,7 @@ import {envelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
 import {approverKeySchema} from './intent.ts'
 import {jsonSchema} from './json.ts'
+import {pinnedVersionSchema} from './pin.ts'
 import {limits} from './version.ts'
 
 /**
@@ -22,6 +23,7 @@ import {limits} from './version.ts'
  *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
  *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
  *     │ ◀──── event: inbox {}                         because every (re)connect starts with `hello` and a pull.
+ *     │ ◀──── event: agents {}                        something was published or made active in the registry
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
  *     │ ◀──── event: erased {}                        List the sessions again: something is to be purged.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
@@ -33,12 +35,17 @@ import {limits} from './version.ts'
  *     │ GET, POST /v1/delegations, POST …/:id/revocation ▶ a role lent to somebody until a time
  *     │ POST /v1/operations/:id/verdict ────────────▶ a person's word on an operation that is uncertain [OP-4]
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
+ *     │ GET  /v1/runs/:id/export ───────────────────▶ the run as one file, to be checked by `checkRunExport`
+ *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
+ *     │ POST /v1/runs/:id/wake ─────────────────────▶ {note?}: wakes a run that sleeps
+ *     │ GET  /v1/sessions/:id/effects?after=seq ────▶ effects after an event, which a branch there does not undo
+ *     │ GET  /v1/agents ────────────────────────────▶ every agent's versions, and the one that new runs take
+ *     │ POST /v1/agents/:name/versions ─────────────▶ publishes a manifest, once and for all
+ *     │ POST /v1/agents/:name/active ───────────────▶ {version}: new runs take it, runs under way do not [PIN-2]
  *     │ GET  /v1/models, POST /v1/models/:name/stream ▶ the model gateway: keys stay on the server. A call with a name is
  *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]
  *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
- *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
- *     │ GET  /v1/sessions/:id/effects?after=seq ────▶ effects after an event, which a branch there does not undo
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
@@ -135,6 +142,23 @@ export type Settled = z.infer<typeof settledSchema>
 export const delegationListSchema = z.strictObject({delegations: z.array(delegationSchema)})
 export const approverKeyListSchema = z.strictObject({keys: z.array(approverKeySchema)})
 
+/** What is published of an agent's version, and can never be changed under that version again. */
+export const agentManifestSchema = pinnedVersionSchema.omit({model: true})
+export type AgentManifest = z.infer<typeof agentManifestSchema>
+
+export const agentNameSchema = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected the name of an agent')
+export const activationSchema = z.strictObject({version: agentManifestSchema.shape.version})
+export const wakeSchema = z.strictObject({note: z.string().max(500).optional()})
+
+export const agentListingSchema = z.strictObject({
+  name: agentNameSchema,
+  /** The version that new runs take; null until one was made active. */
+  active: z.string().nullable(),
+  versions: z.array(agentManifestSchema.extend({publishedAt: z.number()})),
+})
+export type AgentListing = z.infer<typeof agentListingSchema>
+export const agentListSchema = z.strictObject({agents: z.array(agentListingSchema)})
+
 /** Every answer that is not 2xx. */
 export const errorAnswerSchema = z.strictObject({error: errorBodySchema})
 
@@ -143,6 +167,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('head'), session: sessionIdSchema, head: z.int()}),
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
+  z.strictObject({type: z.literal('agents')}),
   z.strictObject({type: z.literal('erased')}),
   z.strictObject({type: z.literal('expired')}),
 ])

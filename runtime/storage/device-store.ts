@@ -4,6 +4,7 @@ import type {Fact} from '../protocol/fact.ts'
 import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
+import type {AgentListing} from '../protocol/wire.ts'
 
 /** What a device keeps of one session besides its events. */
 export type SessionRecord = {
@@ -17,6 +18,9 @@ export type SessionRecord = {
   excerpt: string
   updatedAt: number
 }
+
+/** A shared document: what was last folded, and what came since. */
+export type StoredDocument = {snapshot: Uint8Array | null; updates: Uint8Array[]}
 
 export type WrittenEvent = {
   event: LoggedEvent
@@ -69,7 +73,10 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
-  document(session: SessionId, name: string): Promise<Uint8Array | null>
+  /** The server's registry of agents as it was last fetched, or null. */
+  agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
+  saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
+  document(session: SessionId, name: string): Promise<StoredDocument | null>
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>
   /** Rewrites the files, so that nothing of what was deleted can be read from them; nothing else runs meanwhile. [RET-3] */
@@ -107,12 +114,17 @@ export interface UnitOfWork {
   forks(session: SessionId): Promise<{session: SessionId; seq: number}[]>
   /** As in the store, also of what this unit has written. [WRK-3] */
   asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
+  /** Writes one update behind the snapshot, so that an edit costs its own size and not the document's; how many wait there. */
+  addToDocument(session: SessionId, name: string, update: Uint8Array): Promise<{updates: number; bytes: number}>
+  /** Takes the place of the snapshot and of all updates behind it. */
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
-  document(session: SessionId, name: string): Promise<Uint8Array | null>
+  document(session: SessionId, name: string): Promise<StoredDocument | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
+  /** Takes the title off a branch, which had it from its source. */
+  dropInheritedTitle(session: SessionId): Promise<void>
   /** Copies of facts are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */

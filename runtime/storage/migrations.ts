@@ -67,10 +67,6 @@ export const migrations: readonly string[] = [
   -- What a fork inherits is read as of its event, however long the transcript is.
   create index holdfast_events_slots on holdfast_events (session, place)
     where kind in ('session.forked', 'slots.patched');
-  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
-    where kind = 'view.compacted';
-  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
-    where kind = 'step.prepared';
   `,
   `
   -- The head that the device had when it wrote the event; null for one that came from elsewhere.
@@ -89,5 +85,27 @@ export const migrations: readonly string[] = [
     resolved_at bigint
   );
   create index holdfast_divergences_session on holdfast_divergences (session);
+  `,
+  `
+  -- The server's registry of agents, as it was last fetched.
+  create table holdfast_agents (
+    one boolean primary key default true check (one),
+    body text not null,
+    fetched_at bigint not null
+  );
+  `,
+  `
+  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
+    where kind = 'view.compacted';
+  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
+    where kind = 'step.prepared';
+  -- Edits of a document since its snapshot: writing the snapshot at every keystroke costs what the document has become.
+  create table holdfast_document_updates (
+    session text not null,
+    name text not null,
+    place bigint generated always as identity,
+    update bytea not null,
+    primary key (session, name, place)
+  );
   `,
 ]

@@ -5,7 +5,7 @@ import type {ErasedSession} from './device-store.ts'
 type Sql = Pick<Transaction, 'query'>
 
 /** Every table of the device that holds something of one session. */
-const tablesOfSession = ['holdfast_events', 'holdfast_documents'] as const
+const tablesOfSession = ['holdfast_events', 'holdfast_documents', 'holdfast_document_updates'] as const
 
 export async function eraseSession(
   tx: Sql,
@@ -21,6 +21,21 @@ export async function eraseSession(
   )
   for (const table of tablesOfSession) await tx.query(`delete from ${table} where session = $1`, [session])
   await tx.query('delete from holdfast_sessions where id = $1', [session])
+}
+
+export async function dropInheritedTitle(tx: Sql, session: SessionId): Promise<void> {
+  const {rows} = await tx.query<{id: string; body: string}>(
+    `select id, body from holdfast_events where session = $1 and kind = 'session.forked'`,
+    [session],
+  )
+  for (const {id, body} of rows) {
+    const {data, ...event} = JSON.parse(body) as {data: {title?: string}}
+    const {title: _, ...untitled} = data
+    await tx.query('update holdfast_events set body = $2 where id = $1', [
+      id,
+      JSON.stringify({...event, data: untitled}),
+    ])
+  }
 }
 
 type Row = {session: string; erasure: string; why: ErasedSession['why']; at: number; unsent: number}
@@ -41,7 +56,11 @@ export async function erasedRows(sql: Sql, rest: string, params: unknown[] = [])
  * dropped. The application's tables are rewritten too: what a tool has deleted there is gone as well.
  */
 export async function scrub(db: PGlite): Promise<void> {
-  await db.query('vacuum (full)')
+  const {rows} = await db.query<{name: string}>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema')`,
+  )
+  for (const {name} of rows) await db.query(`vacuum (full) ${name}`)
   await db.query(`select set_config('wal_recycle', 'off', false)`)
   await db.query('checkpoint')
   await db.query('select pg_switch_wal()')

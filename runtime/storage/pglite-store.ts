@@ -6,10 +6,11 @@ import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
 import {storedSession} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
-import type {DeviceStore, SessionRecord, UnitOfWork} from './device-store.ts'
+import type {AgentListing} from '../protocol/wire.ts'
+import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {dropInheritedTitle, erasedRows, eraseSession, scrub} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -37,6 +38,8 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    agents: () => agentsOf(db),
+    saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
     erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
     allErased: () => erasedRows(db, 'order by at desc, session desc'),
@@ -62,7 +65,9 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     byIds: ids => byIds(tx, ids),
     forks: session => forksOf(tx, session),
     asOf: (session, seq, kinds) => asOf(tx, session, seq, kinds),
+    addToDocument: (session, name, update) => addToDocument(tx, session, name, update),
     saveDocument: async (session, name, snapshot) => {
+      await tx.query('delete from holdfast_document_updates where session = $1 and name = $2', [session, name])
       await tx.query(
         `insert into holdfast_documents (session, name, snapshot) values ($1, $2, $3)
          on conflict (session, name) do update set snapshot = excluded.snapshot`,
@@ -73,11 +78,13 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
     eraseSession: (session, by) => eraseSession(tx, session, by),
+    dropInheritedTitle: session => dropInheritedTitle(tx, session),
     eraseFacts: async () => {
       await tx.query('delete from holdfast_facts')
     },
     dropDocuments: async session => {
       await tx.query('delete from holdfast_documents where session = $1', [session])
+      await tx.query('delete from holdfast_document_updates where session = $1', [session])
     },
     sql: (query, params) => rows(tx, query, params),
   }
@@ -266,11 +273,45 @@ async function saveFact(sql: Sql, fact: Fact, fetchedAt: number): Promise<void> 
   )
 }
 
-async function documentOf(sql: Sql, session: SessionId, name: string): Promise<Uint8Array | null> {
+async function agentsOf(sql: Sql): Promise<{agents: AgentListing[]; fetchedAt: number} | null> {
+  const [row] = await rows<{body: string; fetched_at: number}>(sql, 'select body, fetched_at from holdfast_agents')
+  return row ? {agents: JSON.parse(row.body) as AgentListing[], fetchedAt: Number(row.fetched_at)} : null
+}
+
+async function saveAgents(sql: Sql, agents: readonly AgentListing[], fetchedAt: number): Promise<void> {
+  await sql.query(
+    `insert into holdfast_agents (body, fetched_at) values ($1, $2)
+     on conflict (one) do update set body = excluded.body, fetched_at = excluded.fetched_at`,
+    [JSON.stringify(agents), fetchedAt],
+  )
+}
+
+async function documentOf(sql: Sql, session: SessionId, name: string): Promise<StoredDocument | null> {
   const [row] = await rows<{snapshot: Uint8Array}>(
     sql,
     'select snapshot from holdfast_documents where session = $1 and name = $2',
     [session, name],
   )
-  return row?.snapshot ?? null
+  const since = await rows<{update: Uint8Array}>(
+    sql,
+    'select update from holdfast_document_updates where session = $1 and name = $2 order by place',
+    [session, name],
+  )
+  if (!row && since.length === 0) return null
+  return {snapshot: row?.snapshot ?? null, updates: since.map(({update}) => update)}
+}
+
+async function addToDocument(sql: Sql, session: SessionId, name: string, update: Uint8Array) {
+  const values = [session, name]
+  await sql.query('insert into holdfast_document_updates (session, name, update) values ($1, $2, $3)', [
+    ...values,
+    update,
+  ])
+  const [row] = await rows<{updates: number; bytes: number}>(
+    sql,
+    `select count(*)::int as updates, sum(length(update))::int as bytes from holdfast_document_updates
+     where session = $1 and name = $2`,
+    values,
+  )
+  return {updates: row?.updates ?? 0, bytes: row?.bytes ?? 0}
 }

@@ -89,6 +89,19 @@ export class SessionLog {
     })
   }
 
+  /** The source of this branch was erased, and the title was the source's. [RET-2] */
+  dropInheritedTitle(): Promise<void> {
+    return this.#exclusively(async () => {
+      const {confirmed, current} = this.#record
+      const record = {...this.#record, confirmed: {...confirmed, title: null}, current: {...current, title: null}}
+      await this.store.transaction(async unit => {
+        await unit.dropInheritedTitle(this.id)
+        await unit.save(record)
+      })
+      this.#become(record)
+    })
+  }
+
   /** Confirmed and pending events folded: what this device acts on. */
   get state(): SessionState {
     return this.#record.current

@@ -6,6 +6,7 @@ import {factSchema} from '../protocol/fact.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
+  agentListSchema,
   custodyAnswerSchema,
   inboxSchema,
   liveMessageSchema,
@@ -17,6 +18,7 @@ import {
 } from '../protocol/wire.ts'
 import {modelStream} from './model-stream.ts'
 import type {ServerLink} from './server-link.ts'
+import {tracedFetch} from './traced-fetch.ts'
 
 export type HttpLinkOptions = {
   /** Where the server is, like `https://desk.example`; its routes are under `/v1`. */
@@ -64,12 +66,13 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
     live: (onMessage, signal) => http.live(onMessage, signal),
+    agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
-    streamModel: (name, {abortSignal, headers: _, ...options}, call) => {
+    streamModel: (name, {abortSignal, headers, ...options}, call) => {
       const signal = abortSignal ?? new AbortController().signal
       const body = {...options, ...(call && {call})}
       return modelStream({
-        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal),
+        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal, traceHeaders(headers)),
         reopen: call
           ? after => http.stream('GET', `/v1/models/streams/${modelCallKey(call)}?after=${after}`, undefined, signal)
           : null,
@@ -81,6 +84,12 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }
+}
+
+/** Of the headers that a call carries only those of its trace go out: the others are for providers. [VIEW-5] */
+function traceHeaders(headers: Record<string, string | undefined> = {}): Record<string, string> {
+  const {traceparent, tracestate} = headers
+  return {...(traceparent && {traceparent}), ...(tracestate && {tracestate})}
 }
 
 function nullWhenUnknown(error: unknown): null {
@@ -120,6 +129,7 @@ class Http {
     path: string,
     body: unknown,
     signal: AbortSignal,
+    trace: Record<string, string> = {},
   ): Promise<ReadableStream<ServerSentEvent>> {
     const starting = new AbortController()
     const timer = setTimeout(
@@ -128,7 +138,7 @@ class Http {
     )
     try {
       const all = AbortSignal.any([signal, starting.signal, this.#cut.signal])
-      const response = await this.#request(method, path, body, all)
+      const response = await this.#request(method, path, body, all, trace)
       if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
       return response.body
         .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000, all), {signal: all})
@@ -152,17 +162,24 @@ class Http {
     }
   }
 
-  async #request(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
+  async #request(
+    method: string,
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+    trace: Record<string, string> = {},
+  ): Promise<Response> {
     this.#cut.signal.throwIfAborted()
     const token = await beforeAbort(signal, this.options.token()).catch(error => {
       throw this.#unreachable(error)
     })
     const headers = {
+      ...trace,
       authorization: `Bearer ${token}`,
       [protocolHeader]: String(protocolVersion),
       ...(body !== undefined && {'content-type': 'application/json'}),
     }
-    const send = this.options.fetch ?? fetch
+    const send = tracedFetch(this.options.fetch ?? fetch)
     const response = await send(new URL(path, this.options.url), {
       method,
       headers,

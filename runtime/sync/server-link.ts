@@ -4,7 +4,7 @@ import type {Envelope} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import type {ApprovalId, DeviceId, ErasureId, SessionId} from '../protocol/ids.ts'
 import type {ModelCallName} from '../protocol/model-call.ts'
-import type {CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
+import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
  * The server as a device sees it. Every call ends: with an answer, with the server's typed error, or with `offline` or
@@ -22,6 +22,8 @@ export interface ServerLink {
   fact(key: string): Promise<Fact | null>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
+  /** The registry of agents. */
+  agents(): Promise<AgentListing[]>
   models(): Promise<string[]>
   /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
   streamModel(

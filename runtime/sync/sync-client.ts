@@ -17,6 +17,8 @@ export type SyncParts = {
   openLog(session: SessionId): Promise<SessionLog>
   onState(state: SyncState): void
   onFactChanged(key: string): void
+  /** On every connect and whenever the registry of agents moved. */
+  onAgentsChanged(): void
   /** Resolves when nothing of it is left on this device. */
   purge(orders: readonly PurgeOrder[]): Promise<void>
   /** The server takes nothing of this session, for good, and why; null once it takes something again. */
@@ -106,10 +108,14 @@ export class SyncClient {
     switch (message.type) {
       case 'hello':
         this.#signal({type: 'connected'})
+        this.parts.onAgentsChanged()
         this.#track(this.#catchUp())
         return
       case 'head':
         this.#sync(message.session, true)
+        return
+      case 'agents':
+        this.parts.onAgentsChanged()
         return
       case 'fact':
         this.parts.onFactChanged(message.key)

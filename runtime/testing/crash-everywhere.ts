@@ -44,6 +44,8 @@ export type CrashReport = {
   /** How many points the undisturbed run has passed, and at how many of them runs were to die. */
   points: number
   planned: number
+  /** What the undisturbed run came to; look here that the scenario does what it is meant to. */
+  undisturbed: Outcome
   /** Where the runs died, in order. */
   deaths: string[]
   /** Empty when every crash ended as the uninterrupted run did. */
@@ -105,7 +107,13 @@ class Walk {
     for (let at = points + 1; await this.#crashAt(at, undisturbed); at++) {
       if (at > 10 * points + 100) throw new HoldfastError('internal', 'the scenario passes ever more points')
     }
-    return {points, planned: planned.length, deaths: this.#deaths, failures: this.#failures}
+    return {
+      points,
+      planned: planned.length,
+      undisturbed: undisturbed.outcome,
+      deaths: this.#deaths,
+      failures: this.#failures,
+    }
   }
 
   #isPlanned(passed: readonly string[], index: number): boolean {

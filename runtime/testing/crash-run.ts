@@ -108,9 +108,11 @@ export class CrashRun {
     const first = await Promise.race([ended, crash])
     if (!crashedBefore && points.fired) {
       const dead = await points.crashed
+      // In this order: what was under way may be a read that waits for the next server.
+      telling.stop()
+      await this.#replace(dead)
       await telling.cutOff()
       await ended
-      await this.#replace(dead)
       return false
     }
     if (first && 'error' in first) throw first.error

@@ -1,4 +1,4 @@
-import {readText} from '../documents/shared-text.ts'
+import {foldDocument, readText} from '../documents/shared-text.ts'
 import {isReadable, type LoggedEvent} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
@@ -33,7 +33,8 @@ export async function outcomeOf(
   for (const event of kept) {
     if (!isReadable(event) || event.kind !== 'document.updated') continue
     const {document} = event.data
-    documents[document] ??= readText(await device.store.document(id, document))
+    const stored = await device.store.document(id, document)
+    documents[document] ??= stored ? readText(foldDocument(stored)) : ''
   }
   const counted: Record<string, number> = {}
   for (const {kind} of kept.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))) counted[kind] = (counted[kind] ?? 0) + 1

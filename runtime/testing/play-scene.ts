@@ -42,9 +42,14 @@ export class Telling {
     return this.#over.signal
   }
 
+  /** Nothing more is begun. */
+  stop(): void {
+    this.#over.abort(new Crash('the story was cut off'))
+  }
+
   /** Nothing more is begun, and what was begun has ended. */
   async cutOff(): Promise<void> {
-    this.#over.abort(new Crash('the story was cut off'))
+    this.stop()
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }
 

@@ -7,10 +7,13 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {SealedEvent} from '../storage/store.ts'
 import {contentHash} from './hash.ts'
 
+/** What the server says; waking a run is the control plane's wherever it runs, so the holder may say it too. */
+type ServiceKind = ServerKind | 'run.woken'
+
 /** What a service of the server wants to say; the batch adds identity, order and time. */
 export type ServiceDraft = {
-  [K in ServerKind]: {kind: K; data: DataOf<K>; run?: RunId; causes?: EventId[]}
-}[ServerKind]
+  [K in ServiceKind]: {kind: K; data: DataOf<K>; run?: RunId; causes?: EventId[]}
+}[ServiceKind]
 export type ServiceName = Extract<Actor, {type: 'service'}>['name']
 
 /** Events that are about to commit together, folded as they are added, so that each is decided on what came before. */
@@ -69,5 +72,6 @@ export function serverEvent(
 /** An event is written by the service that its transition belongs to. [RUN-1] */
 export function serviceFor(draft: ServiceDraft): ServiceName {
   const row = operationTransitions[draft.kind as keyof typeof operationTransitions]
-  return row?.owner === 'approval service' ? 'approvals' : 'operations'
+  if (row?.owner === 'approval service') return 'approvals'
+  return row?.owner === 'operation service' ? 'operations' : 'control'
 }

@@ -73,6 +73,9 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
   bus.publish({type: 'erased', tenant, subject})
 }
 
+const walKept =
+  'Erased words may stay in the write-ahead log: the database needs wal_recycle = off and a role that may CHECKPOINT and pg_switch_wal().'
+
 /** What a crash or a late effect left over: other layers, and the files, once for all that wait for them. */
 export async function sweepErasures(eraser: Eraser): Promise<void> {
   const {store, environment, onFault} = eraser
@@ -80,7 +83,7 @@ export async function sweepErasures(eraser: Eraser): Promise<void> {
   for (const erasure of erasures) await finishErasure(eraser, erasure).catch(onFault)
   if (files.length === 0) return
   if (eraser.rewriteFiles && !(await store.scrub())) {
-    onFault(new HoldfastError('misconfigured', 'The database role may not drop the write-ahead log: see scrub.ts.'))
+    onFault(new HoldfastError('misconfigured', walKept))
   }
   await store.erasures.filesDone(files, environment.now())
 }

@@ -65,6 +65,8 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return poke.subject === subject ? {type: 'head', session: poke.session, head: poke.head} : null
     case 'inbox':
       return ('role' in poke ? roles.includes(poke.role) : poke.subject === subject) ? {type: 'inbox'} : null
+    case 'agents':
+      return {type: 'agents'}
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
     case 'fact':

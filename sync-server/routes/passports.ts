@@ -5,19 +5,20 @@ import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {RunId, SessionId} from '../../runtime/protocol/ids.ts'
 import {overPassport, type Passport, passportOf} from '../../runtime/protocol/passport.ts'
 import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
+import type {Authority} from '../authority/authority.ts'
 import {goneError} from '../authority/erase.ts'
 import type {Owner} from '../principal.ts'
 import {effectsAfter} from '../standing.ts'
-import type {SessionStore, Store} from '../storage/store.ts'
+import type {SessionStore} from '../storage/store.ts'
 import {type App, runParam, sessionParam} from './http.ts'
 
 const seqSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
 
-export function passportRoutes(app: App, store: Store): void {
+export function passportRoutes(app: App, {store, environment}: Authority): void {
   const {sessions} = store
   app.get('/v1/runs/:id/passport', async c => {
     const run = runParam(c)
-    const passport = await findPassport(sessions, c.get('principal'), run)
+    const passport = await findPassport(sessions, {owner: c.get('principal'), now: environment.now()}, run)
     if (!passport) throw new HoldfastError('not_found', 'No such run.')
     return c.json(passport)
   })
@@ -30,11 +31,18 @@ export function passportRoutes(app: App, store: Store): void {
   })
 }
 
-async function findPassport(sessions: SessionStore, owner: Owner, run: RunId): Promise<Passport | null> {
+async function findPassport(
+  sessions: SessionStore,
+  {owner, now}: {owner: Owner; now: number},
+  run: RunId,
+): Promise<Passport | null> {
   const session = await sessions.sessionOfRun(owner, run)
   const state = session && (await sessions.state(owner, session))
   if (!state) return null
-  const passport = state.run?.id === run ? passportOf(state) : await earlierPassport(sessions, owner, session, run)
+  const passport =
+    state.run?.id === run
+      ? passportOf(state, undefined, state.head, now)
+      : await earlierPassport(sessions, owner, session, run)
   const standing = passport?.branch && (await effectsAfter(sessions, owner, passport.branch.from))
   return passport?.branch && standing ? {...passport, branch: {...passport.branch, standing}} : passport
 }

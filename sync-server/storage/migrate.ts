@@ -23,3 +23,10 @@ export async function migrate(sql: Sql): Promise<void> {
     })
   }
 }
+
+/** True when every step that this build knows has been made; steps of a newer build do no harm. */
+export async function isMigrated(sql: Sql): Promise<boolean> {
+  const made = await sql.query<{name: string}>('SELECT name FROM hf_migrations')
+  const names = new Set(made.map(({name}) => name))
+  return migrations.every(({name}) => names.has(name))
+}

@@ -164,4 +164,15 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
         WHERE kind IN ('session.forked', 'slots.patched')`,
     ],
   },
+  {
+    name: 'agents',
+    statements: [
+      `CREATE TABLE hf_agent_versions (
+        tenant TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, manifest TEXT NOT NULL,
+        published_by TEXT NOT NULL, published_at BIGINT NOT NULL, PRIMARY KEY (tenant, name, version))`,
+      `CREATE TABLE hf_active_versions (
+        tenant TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, moved_by TEXT NOT NULL,
+        moved_at BIGINT NOT NULL, PRIMARY KEY (tenant, name))`,
+    ],
+  },
 ]

@@ -92,7 +92,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   const target = 'subject' in order ? await wholeSubject(tx, tenant, order) : await oneSession(tx, tenant, order)
   if (!target) return null
   if ('earlier' in target) return target.earlier
-  const {subject, session, sessions, derived, branchesKept} = target
+  const {subject, session, sessions, derived, branches} = target
   for (const each of sessions) {
     await tx.query('INSERT INTO hf_tombstones (tenant, session, subject, erasure, at) VALUES ($1, $2, $3, $4, $5)', [
       tenant,
@@ -102,8 +102,9 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
       at,
     ])
   }
+  for (const branch of target.branches) await dropInheritedTitle(tx, tenant, branch)
   const devices = await devicesOf(tx, tenant, subject, sessions)
-  const kept = branchesKept === 0 ? null : `${branchesKept} keep their own words; what they inherited is gone`
+  const kept = branches.length === 0 ? null : `${branches.length} keep their own words; what they inherited is gone`
   const rows = await eraseRows(tx, tenant, sessions)
   const layers =
     session === null
@@ -133,7 +134,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
 
 type Target =
   | {earlier: Erasure}
-  | {subject: SubjectId; session: SessionId | null; sessions: SessionId[]; derived: boolean; branchesKept: number}
+  | {subject: SubjectId; session: SessionId | null; sessions: SessionId[]; derived: boolean; branches: SessionId[]}
 
 async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget): Promise<Target | null> {
   const {session, of} = order
@@ -154,7 +155,7 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
     session,
     sessions: [session, ...erased],
     derived: order.derived,
-    branchesKept: branches.length - erased.length,
+    branches: order.branches === 'erase' ? [] : branches,
   }
 }
 
@@ -170,7 +171,7 @@ async function earlierErasure(tx: SqlQuery, tenant: TenantId, {session, of}: Ses
 
 async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTarget): Promise<Target> {
   const family = await lockSessions(tx, tenant, subject)
-  return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branchesKept: 0}
+  return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: []}
 }
 
 type Member = {id: SessionId; parent: SessionId | null}
@@ -190,6 +191,34 @@ async function lockSessions(tx: SqlQuery, tenant: TenantId, subject: SubjectId):
 function branchesOf(family: readonly Member[], session: SessionId): SessionId[] {
   const own = family.filter(({parent}) => parent === session).map(({id}) => id)
   return own.flatMap(id => [id, ...branchesOf(family, id)])
+}
+
+/**
+ * A branch that stays has the title of its source in its first event. The hash stays that of the event as it was sent:
+ * a second delivery of it is still known. [LOG-3]
+ */
+async function dropInheritedTitle(tx: SqlQuery, tenant: TenantId, branch: SessionId): Promise<void> {
+  const rows = await tx.query<{seq: number; body: string; state: string}>(
+    `SELECT e.seq, e.body, s.state FROM hf_events e JOIN hf_sessions s ON s.tenant = $1 AND s.id = e.session
+     WHERE e.tenant = $1 AND e.session = $2 AND e.kind = 'session.forked'`,
+    [tenant, branch],
+  )
+  for (const row of rows) {
+    const {data, ...event} = JSON.parse(row.body) as {data: {title?: string}}
+    const {title: _, ...untitled} = data
+    await tx.query('UPDATE hf_events SET body = $4 WHERE tenant = $1 AND session = $2 AND seq = $3', [
+      tenant,
+      branch,
+      row.seq,
+      jsonText({...event, data: untitled}),
+    ])
+    const state = {...(JSON.parse(row.state) as SessionState), title: null}
+    await tx.query(`UPDATE hf_sessions SET title = 'null', state = $3 WHERE tenant = $1 AND id = $2`, [
+      tenant,
+      branch,
+      jsonText(state),
+    ])
+  }
 }
 
 /** Those that asked for copies, and those that wrote in one of the sessions without ever having asked. */

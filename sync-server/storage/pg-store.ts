@@ -1,4 +1,5 @@
-import {migrate} from './migrate.ts'
+import {isMigrated, migrate} from './migrate.ts'
+import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgApproverKeys} from './pg-approver-keys.ts'
 import {pgAudit} from './pg-audit.ts'
@@ -15,6 +16,7 @@ import {pgTokens} from './pg-tokens.ts'
 import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
+import {subjectRecords} from './subject-records.ts'
 
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
@@ -32,12 +34,15 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     delegations: pgDelegations(sql),
     keys: pgApproverKeys(sql),
     due: pgDueWork(sql),
+    agents: pgAgents(sql),
     memory: pgMemory(sql),
     erasures: pgErasures(sql),
     devices: pgDevices(sql),
+    records: owner => subjectRecords(sql, owner),
     scrub: () => scrub(sql),
     modelCalls: pgModelCalls(sql),
     tokens: pgTokens(sql),
     tasks: pgTasks(sql),
+    health: {migrated: () => isMigrated(sql)},
   }
 }

@@ -16,13 +16,21 @@ export async function scrub(sql: Sql): Promise<boolean> {
 
 async function dropOldLog(sql: Sql): Promise<boolean> {
   try {
-    await sql.query(`SELECT set_config('wal_recycle', 'off', false)`)
+    const keeps = await keepsOldLog(sql)
     await sql.query('CHECKPOINT')
     await sql.query('SELECT pg_switch_wal()')
     await sql.query('CHECKPOINT')
-    return true
+    return !keeps
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '42501') return false
     throw error
   }
+}
+
+/** On a server another process drops the log, by the setting of its own; PGlite is one process, and ours. */
+async function keepsOldLog(sql: Sql): Promise<boolean> {
+  const [server] = await sql.query(`SELECT 1 FROM pg_stat_activity WHERE backend_type = 'checkpointer'`)
+  if (!server) await sql.query(`SELECT set_config('wal_recycle', 'off', false)`)
+  const [row] = await sql.query<{setting: string}>(`SELECT setting FROM pg_settings WHERE name = 'wal_recycle'`)
+  return row?.setting !== 'off'
 }

@@ -15,7 +15,7 @@ import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import type {SessionSummary, UncertainItem} from '../../runtime/protocol/wire.ts'
+import type {AgentListing, AgentManifest, SessionSummary, UncertainItem} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DelegationBook, KeyBook} from './approver-records.ts'
 import type {DueChange, DueWork} from './due-work.ts'
@@ -33,9 +33,12 @@ export interface Store {
   readonly delegations: DelegationBook
   readonly keys: KeyBook
   readonly due: DueWork
+  readonly agents: AgentBook
   readonly memory: MemoryStore
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
+  /** Every record about a subject, in every table, as it stands when its turn comes. */
+  records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
   /**
    * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
    * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
@@ -44,6 +47,13 @@ export interface Store {
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
   readonly tasks: TaskBook
+  readonly health: StoreHealth
+}
+
+/** For whoever asks whether this process can work. */
+export interface StoreHealth {
+  /** True when the schema is what this build needs; throws when the database cannot be reached. */
+  migrated(): Promise<boolean>
 }
 
 /** A confirmed event with the hash of its content, by which a second delivery is recognised. */
@@ -146,26 +156,55 @@ export interface ApprovalBook {
   inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<ApprovalRecord[]>
 }
 
+export const auditActions = [
+  'approval.endorsed',
+  'approval.granted',
+  'approval.rejected',
+  'approval.decision_refused',
+  'operation.settled',
+  'operation.verdict_refused',
+  'delegation.granted',
+  'delegation.revoked',
+  'delegation.refused',
+  'key.registered',
+  'key.revoked',
+  'key.refused',
+  'webhook.given_up',
+  'agent.published',
+  'agent.activated',
+  'agent.refused',
+  'session.erased',
+  'subject.erased',
+  'subject.exported',
+  'access.revoked',
+  'memory.proposed',
+  'memory.accepted',
+  'memory.refused',
+  'memory.corrected',
+  'memory.superseded',
+  'memory.expired',
+  'memory.forgotten',
+] as const
+export type AuditAction = (typeof auditActions)[number]
+
+/** Published versions of a tenant's agents, and which of each new runs take. Versions are never changed or removed. */
+export interface AgentBook {
+  /** One version once, with its audit entry: 'known' for the same manifest again, 'conflict' for another. */
+  publish(
+    where: {tenant: TenantId; name: string},
+    manifest: AgentManifest,
+    audit: AuditEntry,
+  ): Promise<'published' | 'known' | 'conflict'>
+  /** False when the version is not published. */
+  activate(where: {tenant: TenantId; name: string}, version: string, audit: AuditEntry): Promise<boolean>
+  /** At most `limit` versions, latest first. */
+  list(tenant: TenantId, limit: number): Promise<AgentListing[]>
+}
+
 export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
-  action:
-    | 'approval.endorsed'
-    | 'approval.granted'
-    | 'approval.rejected'
-    | 'approval.decision_refused'
-    | 'operation.settled'
-    | 'operation.verdict_refused'
-    | 'delegation.granted'
-    | 'delegation.revoked'
-    | 'delegation.refused'
-    | 'key.registered'
-    | 'key.revoked'
-    | 'key.refused'
-    | 'webhook.given_up'
-    | 'session.erased'
-    | 'subject.erased'
-    | `memory.${'proposed' | 'accepted' | 'refused' | 'corrected' | 'superseded' | 'expired' | 'forgotten'}`
+  action: AuditAction
   /** Id of the record it is about. */
   about: string
   reason: string

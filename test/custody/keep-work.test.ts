@@ -95,6 +95,13 @@ describe('[CUS-4] kept work', () => {
     expect(foldPending(current, [])).toEqual(current)
   })
 
+  test('[WRK-3] brings the slots that it had changed', async () => {
+    const desk = await workApart(5, 'slots.patched', 'tool.called', 'tool.returned')
+    const {store, there} = await settle(desk, 'keep')
+    expect((await store.session(there))?.current.slots).toEqual({order: 'A17'})
+    expect((await store.session(desk.names.session))?.current.slots).toEqual({})
+  })
+
   test('does not bring operations, and an intent alone is no divergence', async () => {
     const desk = await workApart(4, 'tool.called', 'operation.proposed')
     const {store, there} = await settle(desk, 'keep')

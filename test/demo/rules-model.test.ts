@@ -123,13 +123,19 @@ const scenes: Record<string, Scene> = {
     calls: [
       look('A17'),
       ['draftReply', {text: expect.stringMatching(/Dear Lena[\s\S]*€46\.00/)}],
+      ['addToPlan', {step: 'Refund €46.00 for A17, then send the reply.'}],
       refund('A17', 4600, 'Arrived broken'),
     ],
     says: [/write the reply to Lena Brandt/, /Refunded/],
   },
   'only the broken item': {
     messages: ['The mug in A17 arrived broken'],
-    calls: [look('A17'), ['draftReply', expect.anything()], refund('A17', 1800, 'Arrived broken')],
+    calls: [
+      look('A17'),
+      ['draftReply', expect.anything()],
+      ['addToPlan', expect.anything()],
+      refund('A17', 1800, 'Arrived broken'),
+    ],
     says: [/€18\.00 for A17 \(Enamel mug\)/],
   },
   'a question about a refund proposes none': {

@@ -56,7 +56,7 @@ export function shopWith(orders: Order[], over: Partial<Record<string, ToolAnswe
     }
     if (tool === 'refundOrder')
       return ok({refund: 'R-1', orderId: input.orderId, cents: input.cents, remainingCents: 100})
-    if (tool === 'draftReply') return ok({written: true})
+    if (tool === 'draftReply' || tool === 'addToPlan') return ok({written: true})
     return ok({found: true, customer: input.customer, orders, source: 'server', ageMs: 0, asOf: 'now, from the server'})
   }
 }

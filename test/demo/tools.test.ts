@@ -75,3 +75,11 @@ test('a passage that is gone changes nothing and says so', async () => {
   expect(await toolImplementations.draftReply({text: 'x', instead: '€46.00'}, context)).toMatchObject({written: false})
   expect(written.text).toBe('Something else.')
 })
+
+test('[WRK-2] a step goes to the end of the plan once, and what the person wrote stays', async () => {
+  const {written, context} = draft('- Ask for a photo')
+  expect(await toolImplementations.addToPlan({step: 'Refund A17'}, context)).toEqual({written: true})
+  expect(written.text).toBe('- Ask for a photo\n- Refund A17\n')
+  expect(await toolImplementations.addToPlan({step: 'Refund A17'}, context)).toMatchObject({written: false})
+  expect(written.text).toBe('- Ask for a photo\n- Refund A17\n')
+})

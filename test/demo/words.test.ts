@@ -1,10 +1,11 @@
 import {describe, expect, test} from 'vitest'
-import {shiftedCaret} from '../../web-demo/components/draft-editor.tsx'
+import {shiftedCaret} from '../../web-demo/components/shared-editors.tsx'
 import {euros} from '../../web-demo/money.ts'
 import {titleFrom} from '../../web-demo/pages/use-desk.ts'
-import type {SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
+import type {ModelView, SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
 import {ago} from '../../web-demo/tool-outputs.ts'
 import {remaining} from '../../web-demo/words/approval.ts'
+import {seenParts, sizeWords, verdictWords} from '../../web-demo/words/model-view.ts'
 import {tellRefund} from '../../web-demo/words/refund.ts'
 import {lateCorrection, modelWords} from '../../web-demo/words/session.ts'
 import {tellTool} from '../../web-demo/words/tool.ts'
@@ -119,4 +120,49 @@ test('amounts, ages and titles', () => {
   ])
   expect([remaining(-1), remaining(60_000), remaining(7_200_000)]).toEqual(['expired', '1 min left', '2 h left'])
   expect(titleFrom(`${'word '.repeat(20)}\nsecond line`)).toMatch(/^(word )+word…$/)
+})
+
+describe('what the model saw', () => {
+  const view = {
+    exact: true,
+    lacking: [],
+    number: 2,
+    estimatedTokens: 1234,
+    transforms: [
+      {part: 'evt_1', how: 'redacted'},
+      {part: 'evt_2', how: 'redacted'},
+    ],
+    prompt: [
+      {role: 'system', content: 'Be brief.'},
+      {
+        role: 'user',
+        content: [
+          {type: 'text', text: 'Context'},
+          {type: 'text', text: 'Working state'},
+        ],
+      },
+      {role: 'user', content: [{type: 'text', text: 'Refund A17'}]},
+      {
+        role: 'assistant',
+        content: [{type: 'tool-call', toolCallId: 'p', toolName: 'lookupOrder', input: {orderId: 'A17'}}],
+      },
+      {role: 'tool', content: [{type: 'tool-result', toolName: 'lookupOrder', output: {type: 'json', value: 1}}]},
+    ],
+  } as unknown as ModelView
+
+  test('[VIEW-2] is told message by message, in words, with nothing left out', () => {
+    expect(seenParts(view)).toEqual([
+      {place: 0, title: 'Instructions', text: 'Be brief.'},
+      {place: 1, title: 'Working state, documents and summary', text: 'Context\n\nWorking state'},
+      {place: 2, title: 'Person', text: 'Refund A17'},
+      {place: 3, title: 'Agent', text: 'Calls lookupOrder with {"orderId":"A17"}'},
+      {place: 4, title: 'Results', text: 'lookupOrder: {"type":"json","value":1}'},
+    ])
+    expect(sizeWords(view)).toBe('Step 2, about 1,234 tokens; an entry without its secrets')
+  })
+
+  test('[VIEW-2] says whether the record still proves it', () => {
+    expect(verdictWords(view)).toContain('exactly the bytes')
+    expect(verdictWords({...view, exact: false})).toContain('missing')
+  })
 })

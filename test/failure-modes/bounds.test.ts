@@ -30,7 +30,10 @@ test('[BUD-1] [BUD-2] a model that never stops calling tools is stopped by the l
     text: expect.stringContaining('4 steps'),
   })
   const log = await desk.log(scene)
-  expect(ofKind(log, 'run.completed').map(({data}) => data)).toEqual([{outcome: 'partial', bound: '4 steps'}])
+  expect(ofKind(log, 'run.completed').map(({data}) => data)).toEqual([
+    {outcome: 'partial', bound: '4 steps', usage: view.passport?.usage},
+  ])
+  expect(view.passport?.usage).toMatchObject({steps: 4, calls: 4, inputTokens: 40, outputTokens: 20, cost: null})
   const usage = ofKind(log, 'model.replied').map(({data}) => data.usage)
   expect(usage).toEqual(Array.from({length: 4}, () => ({inputTokens: 10, outputTokens: 5})))
   expect(view.passport?.checkpoint).toMatchObject({steps: 4, openCalls: []})

@@ -2,9 +2,12 @@ import {describe, expect, test} from 'vitest'
 import {type AgentBuild, type NextStep, nextStep} from '../../runtime/loop/next-step.ts'
 import type {Event, Kind, LoggedEvent} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
+import type {Budgets} from '../../runtime/protocol/pin.ts'
 import type {PinnedTool} from '../../runtime/protocol/tool.ts'
 import {call, fold, manifest, pin, type Scribe, scribe} from '../support/events.ts'
+import {pinWith} from '../support/pin.ts'
 
+const now = 1_790_000_000_000
 const agents = [{name: 'desk', version: '1.0.0', tools: pin.tools}]
 
 /** Written like a log: kinds, and a few shorthands for what comes often. */
@@ -94,7 +97,7 @@ describe('next step', () => {
   test.each(table)('[RUN-1] when %s', (_, lines, step) => {
     const desk = scribe()
     const state = fold(lines.map(line => eventOf(desk, line)))
-    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toMatchObject(step)
   })
 
   const outcomes: [Line[], string][] = [
@@ -109,7 +112,7 @@ describe('next step', () => {
   ]
   test.each(outcomes)('[LOG-7] after %j the call gets its result: %s', (lines, outcome) => {
     const desk = scribe()
-    const step = nextStep(fold(lines.map(line => eventOf(desk, line))), {device: desk.names.device, agents})
+    const step = nextStep(fold(lines.map(line => eventOf(desk, line))), {device: desk.names.device, agents, now})
     expect(step.do === 'record-results' && step.results.map(result => result.outcome)).toEqual([outcome])
   })
 
@@ -127,7 +130,7 @@ describe('next step', () => {
     const desk = scribe()
     const news = desk.event('message.posted') as Event
     const state = fold([...lines.map(line => eventOf(desk, line)), news])
-    expect(nextStep(state, {device: desk.names.device, agents})).toMatchObject(step)
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toMatchObject(step)
     expect(state.unanswered).toEqual([news.id])
   })
 
@@ -140,7 +143,7 @@ describe('next step', () => {
       desk.event('message.posted') as Event,
       next.event('run.started') as Event,
     ])
-    const step = nextStep(state, {device: desk.names.device, agents})
+    const step = nextStep(state, {device: desk.names.device, agents, now})
     expect(step.do === 'record-results' && step.results.map(({outcome}) => outcome)).toEqual(['aborted', 'aborted'])
   })
 
@@ -148,7 +151,7 @@ describe('next step', () => {
     const desk = scribe()
     const rounds: Line[] = ['step.prepared', 'read call', 'returned']
     const state = fold([...begun, ...rounds, ...rounds, ...rounds].map(line => eventOf(desk, line)))
-    expect(nextStep(state, {device: desk.names.device, agents})).toEqual({do: 'stop', bound: '3 steps'})
+    expect(nextStep(state, {device: desk.names.device, agents, now})).toEqual({do: 'stop', bound: '3 steps'})
   })
 
   const [lookup, note, refund] = pin.tools as [PinnedTool, PinnedTool, PinnedTool]
@@ -183,14 +186,93 @@ describe('next step', () => {
   test.each(builds)('[PIN-3] a build that %s', (_, build, lines, step) => {
     const written = scribe()
     const state = fold(lines.map(line => eventOf(written, line)))
-    expect(nextStep(state, {device: written.names.device, agents: build})).toMatchObject(step)
+    expect(nextStep(state, {device: written.names.device, agents: build, now})).toMatchObject(step)
+  })
+
+  test('[PIN-3] a build with several versions goes on with the one that the run pinned, wherever it stands', () => {
+    const written = scribe()
+    const state = fold(prepared.map(line => eventOf(written, line)))
+    const here = {device: written.names.device, now}
+    const [older] = desk('1.0.0')
+    const [newer] = desk('2.0.0', [])
+    expect(nextStep(state, {...here, agents: [newer!, older!]})).toEqual({do: 'call-model'})
+    expect(nextStep(state, {...here, agents: [newer!, {...newer!, version: '3.0.0'}]})).toMatchObject({
+      ...waits,
+      why: expect.stringContaining('2.0.0 and 3.0.0'),
+    })
+  })
+
+  const asleep: Line[] = [...prepared, 'read call', 'returned', 'run.slept']
+  const rested: [string, Line[], number, Partial<NextStep>][] = [
+    ['before its time', asleep, now, {do: 'wait', for: 'wake', until: 2_000_000_000_000}],
+    ['at its time', asleep, 2_000_000_000_000, {do: 'wake', by: 'time'}],
+    ['when a message comes', [...asleep, 'message.posted'], now, {do: 'wake', by: 'message'}],
+    ['after it was woken', [...asleep, 'run.woken'], now, {do: 'prepare-view'}],
+    ['in the middle of a model call', [...prepared, 'run.slept', 'run.woken'], now, {do: 'call-model'}],
+    ['when its session was closed', [...asleep, 'session.closed'], now, {do: 'idle'}],
+  ]
+  test.each(rested)('[RUN-1] a run that sleeps, %s', (_, lines, at, step) => {
+    const written = scribe()
+    const state = fold(lines.map(line => eventOf(written, line)))
+    expect(nextStep(state, {device: written.names.device, agents, now: at})).toMatchObject(step)
+  })
+
+  test('[RUN-1] a tool that asks to sleep is heard once every call of the step has its result', () => {
+    const written = scribe()
+    const {names} = written
+    const sleep = {until: now + 5, why: 'The parcel is on its way.'}
+    const returned = written.event('tool.returned', {data: {...written.data['tool.returned'], sleep}}) as Event
+    const both = [...prepared, 'read and refund', 'operation.proposed'] as Line[]
+    const waiting = [...both.map(line => eventOf(written, line)), returned]
+    const here = {device: names.device, agents, now}
+    expect(nextStep(fold(waiting), here)).toMatchObject({do: 'wait', for: 'operation'})
+    const answered = [...waiting, ...(['operation.executed', 'answered'] as Line[]).map(line => eventOf(written, line))]
+    expect(nextStep(fold(answered), here)).toEqual({do: 'sleep', ...sleep})
+  })
+
+  const muchLater = now + 7_200_000
+  const spent: [string, Line[], Partial<Budgets>, object][] = [
+    ['before a model call', prepared, {}, {do: 'stop', bound: '3600 s of work'}],
+    ['before a model call, to be asked', prepared, {onBound: 'escalate'}, {do: 'alert', bound: '3600 s of work'}],
+    ['with an open call', [...prepared, 'read call'], {}, {do: 'record-results', results: [{outcome: 'aborted'}]}],
+    ['with an open call, to be asked', [...prepared, 'refund call'], {onBound: 'escalate'}, {do: 'alert'}],
+    ['while an operation is decided on', asking, {onBound: 'escalate'}, {do: 'wait', for: 'approval'}],
+    ['after the last word', [...prepared, 'said all'], {}, {do: 'finish'}],
+    ['and was extended', [...prepared, 'run.alerted', 'run.extended'], {wallMs: 5_000_000}, {do: 'call-model'}],
+  ]
+  test.each(spent)('[BUD-1] [BUD-2] a run whose time is over %s', (_, lines, budgets, step) => {
+    const written = scribe()
+    const events = lines.map(line => eventOf(written, line))
+    const pinned = events.map(event =>
+      event.kind === 'run.started' ? {...event, data: {pin: pinWith({budgets})}} : event,
+    )
+    expect(nextStep(fold(pinned as Event[]), {device: written.names.device, agents, now: muchLater})).toMatchObject(
+      step,
+    )
+  })
+
+  test.each(['partial', 'escalate'] as const)('[BUD-1] of two calls where one is left, one is run (%s)', onBound => {
+    const written = scribe()
+    const events = [...prepared, 'read and refund' as const].map(line => eventOf(written, line))
+    const budgets = {maxToolCalls: 1, onBound}
+    const pinned = events.map(event =>
+      event.kind === 'run.started' ? {...event, data: {pin: pinWith({budgets})}} : event,
+    ) as Event[]
+    const here = {device: written.names.device, agents, now}
+    const chosen = nextStep(fold(pinned), here)
+    if (onBound === 'partial') {
+      return expect(chosen).toMatchObject({results: [{call: {id: written.names.first}, outcome: 'aborted'}]})
+    }
+    expect(chosen).toMatchObject({do: 'run-tools', calls: [{id: written.names.read}]})
+    const returned = fold([...pinned, eventOf(written, 'returned')])
+    expect(nextStep(returned, here)).toEqual({do: 'alert', bound: '1 tool calls'})
   })
 
   test('[LOG-4] an unreadable event stops the run visibly', () => {
     const desk = scribe()
     const strange = {...desk.event('message.posted'), unreadable: 'kind "x.y" is not known'} as LoggedEvent
     const state = evolve(fold(prepared.map(line => eventOf(desk, line))), strange)
-    const step = nextStep(state, {device: desk.names.device, agents})
+    const step = nextStep(state, {device: desk.names.device, agents, now})
     expect(step).toMatchObject({do: 'wait', for: 'version', why: expect.stringContaining('x.y')})
   })
 })

@@ -3,6 +3,7 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import * as z from 'zod'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
+import {foldDocument} from '../../runtime/documents/shared-text.ts'
 import {
   type AgentHost,
   defineAgent,
@@ -70,7 +71,11 @@ async function at(
   })
   const session = await sessions.openSession({agent: 'desk'})
   own = session.id
-  return {session, close: runtime.close, document: () => store.document(session.id, 'draft')}
+  const document = async () => {
+    const stored = await store.document(session.id, 'draft')
+    return stored && foldDocument(stored)
+  }
+  return {session, close: runtime.close, document}
 }
 
 async function play(steps: ScriptedStep[], tools: Tools = {}, budgets = {}) {

@@ -89,7 +89,11 @@ export function finish(rules: Rules, scenario: Scenario, world: World, who: Who,
   const device = world.devices[who]
   const {busy} = device
   if (!busy) return world
-  const drafts = reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, scenario, reply)
+  if (busy.before.unreadable) {
+    throw new Violation('unreadable', `${device.id} begins to ${busy.step.do} after an event that it cannot read`)
+  }
+  const drafts =
+    reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, {...scenario, reply, fact: world.server.fact})
   const next = append(rules, {...device, busy: remaining(busy)}, agent, drafts)
   if (next) return withDevice(world, who, next)
   if (device.current === busy.before) {
@@ -113,11 +117,13 @@ function remaining({step, before}: Busy): Busy | null {
   return step.calls.length > 1 ? {step: {...step, calls: step.calls.slice(1)}, before} : null
 }
 
-function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, reply: Reply): Draft[] {
+type Around = Pick<Scenario, 'maxSteps'> & {reply: Reply; fact: number}
+
+function draftsOf(device: Device, {step, before}: Busy, {maxSteps, reply, fact}: Around): Draft[] {
   const name = nameOf(device)
   switch (step.do) {
     case 'start-run': {
-      const data = {pin: pinOf(scenario.maxSteps)}
+      const data = {pin: pinOf(maxSteps)}
       return [{kind: 'run.started', data, run: `run-${name}` as RunId, attempt: 1, epoch: before.custody.epoch}]
     }
     case 'resume-run': {
@@ -132,7 +138,7 @@ function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, repl
     case 'call-model':
       return [runDraft(before, 'model.replied', {content: contentOf(name, reply), finish: 'other', usage})]
     case 'run-tools':
-      return toolDrafts(before, step.calls)
+      return toolDrafts(before, step.calls, fact)
     case 'propose-operations':
       return step.calls.map((call, i) => proposalDraft(before, call, `opn-${nameOf(device, i + 1)}` as OperationId))
     case 'record-results':
@@ -148,10 +154,14 @@ function draftsOf(device: Device, {step, before}: Busy, scenario: Scenario, repl
   }
 }
 
-function toolDrafts(before: SessionState, calls: Extract<NextStep, {do: 'run-tools'}>['calls']): Draft[] {
+/** A tool that runs reads the fact as it is then, and what is proposed afterwards rests on that. */
+function toolDrafts(before: SessionState, calls: Extract<NextStep, {do: 'run-tools'}>['calls'], fact: number): Draft[] {
   const intents = calls.filter(call => !call.called)
   if (intents.length > 0) return intents.map(call => runDraft(before, 'tool.called', {call: call.id}))
-  return calls.slice(0, 1).map(call => runDraft(before, 'tool.returned', {call: call.id, outcome: 'ok', output: null}))
+  const basis = {order: String(fact)}
+  return calls
+    .slice(0, 1)
+    .map(call => runDraft(before, 'tool.returned', {call: call.id, outcome: 'ok', output: null, basis}))
 }
 
 function contentOf(name: string, reply: Reply): ReplyPart[] {

@@ -28,6 +28,7 @@ export function fingerprinter({number}: Pool): (world: World) => string {
       number(server.state),
       number(server.history),
       server.calling ?? '',
+      server.fact,
       server.overdue.join(),
       asked.join(),
       many(server.log.slice(least)),

@@ -58,7 +58,8 @@ function place(history: History, event: Event & {seq: number}): History {
 }
 
 function fence(history: History, event: Event & {seq: number}): History {
-  if (event.kind === 'session.opened') return {...history, holder: event.device, epoch: 1}
+  const opens = event.kind === 'session.opened' || event.kind === 'session.forked'
+  if (opens) return {...history, holder: event.device, epoch: 1}
   if (event.kind === 'custody.granted') {
     const {holder, epoch} = event.data
     if (epoch !== history.epoch + 1) throw new Violation('epoch', `epoch ${epoch} follows ${history.epoch}`)
@@ -124,6 +125,9 @@ function observeOperation(history: History, event: Event): History {
   }
   if (!('operation' in event.data)) return history
   const id = event.data.operation
+  if (!history.operations.some(one => one.id === id)) {
+    throw new Violation('fork', `${event.kind} about ${id}, which this session never proposed`)
+  }
   const operations = history.operations.map(one => (one.id === id ? moved(one, event) : one))
   return {...history, operations}
 }

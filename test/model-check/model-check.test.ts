@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import {afterAll, describe, expect, test} from 'vitest'
 import {describeFound, explore} from './explore.ts'
-import {anything, deepened, scenarios} from './scenarios.ts'
+import {anything, anythingUnreadable, deepened, scenarios} from './scenarios.ts'
 import {walk} from './walk.ts'
 
 /** `HOLDFAST_MODEL=deep` takes minutes instead of seconds. */
@@ -28,13 +28,16 @@ describe('every interleaving keeps every promise', () => {
   )
 })
 
-test('[SYNC-4] a long walk through everything at once keeps every promise and comes to rest', () => {
-  const picks = fc.array(fc.nat(1_000_000), {minLength: 20, maxLength: 200, size: 'max'})
-  fc.assert(
-    fc.property(picks, chosen => {
-      const {found} = walk(anything, chosen)
-      expect(found && describeFound(found)).toBeNull()
-    }),
-    {numRuns: deep ? 5000 : 300},
-  )
-})
+test.each([anything, anythingUnreadable])(
+  '[SYNC-4] a long walk through $name at once keeps every promise and comes to rest',
+  scenario => {
+    const picks = fc.array(fc.nat(1_000_000), {minLength: 20, maxLength: 200, size: 'max'})
+    fc.assert(
+      fc.property(picks, chosen => {
+        const {found} = walk(scenario, chosen)
+        expect(found && describeFound(found)).toBeNull()
+      }),
+      {numRuns: deep ? 5000 : 200},
+    )
+  },
+)

@@ -2,7 +2,7 @@ import type {OperationId, RunId} from '../../runtime/protocol/ids.ts'
 import {runStatus} from '../../runtime/protocol/run.ts'
 import {begin, canWork, endRun, finish, post, type Reply, receive, reject, say} from './device-moves.ts'
 import {type Rules, stepOf} from './rules.ts'
-import {admit, approvalOf, claim, type Decision, decideApproval, drive} from './server-moves.ts'
+import {admit, approvalOf, claim, type Decision, decideApproval, drive, writeUnreadable} from './server-moves.ts'
 import {Violation} from './violation.ts'
 import {
   everyone,
@@ -34,6 +34,7 @@ export function movesOf(context: Context): Move[] {
     ...context.world.wire.flatMap(packet => wireMoves(context, packet)),
     ...operationMoves(context),
     ...approverMoves(context),
+    ...outsideMoves(context),
   ]
 }
 
@@ -288,6 +289,23 @@ function approverMoves({rules, world}: Context): Move[] {
     }
     return moves
   })
+}
+
+/** What neither devices, server nor approver of this session do. */
+function outsideMoves({rules, world}: Context): Move[] {
+  const {server, left} = world
+  const moves: Move[] = []
+  const add = (what: keyof Left, name: string, next: () => Server | null) => {
+    if (left[what] === 0) return
+    moves.push({name, progress: false, next: () => spend({...world, server: next() ?? server}, what)})
+  }
+  add('factChanges', 'shop: changes the order', () => ({...server, fact: server.fact + 1}))
+  if (server.state.session) add('unreadables', 'newer build: writes', () => writeUnreadable(rules, server))
+  const parents = {id: 'opn-parent' as OperationId, run: 'run-parent' as RunId}
+  add('strays', 'approver: grants what the parent session left open', () =>
+    decideApproval(rules, server, parents, 'approval.granted'),
+  )
+  return moves
 }
 
 function asked({log}: Server): {id: OperationId; run: RunId}[] {

@@ -1,3 +1,4 @@
+import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {initialSession} from '../../runtime/protocol/session.ts'
 import {post, say} from './device-moves.ts'
 import {noHistory} from './history.ts'
@@ -9,11 +10,18 @@ export function openingWorld(rules: Rules, scenario: Scenario): World {
   const [a, b] = deviceIds
   const world: World = {
     devices: [emptyDevice(a), emptyDevice(b)],
-    server: {state: initialSession, log: [], calling: null, overdue: [], history: noHistory},
+    server: {state: initialSession, log: [], calling: null, fact: 1, overdue: [], history: noHistory},
     wire: [],
     left: scenario.left,
   }
-  const opened = say(rules, world, 0, {kind: 'session.opened', data: {agent: 'desk', policy: 'steer'}})
+  const data = {agent: 'desk', policy: 'steer'} as const
+  const from = {session: 'parent' as SessionId, seq: 3}
+  const opened = say(
+    rules,
+    world,
+    0,
+    scenario.branch ? {kind: 'session.forked', data: {...data, from}} : {kind: 'session.opened', data},
+  )
   const spoken = opened && post(rules, opened, 0)
   if (!spoken) throw new Error('the opening of a session is refused')
   return spoken

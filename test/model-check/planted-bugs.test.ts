@@ -14,6 +14,7 @@ type Planted = {
   rules: Partial<Rules>
   left?: Partial<Left>
   policies?: readonly Policy[]
+  branch?: true
 }
 
 /** A judge or decider that looks at the state through rose-tinted glasses. */
@@ -194,6 +195,33 @@ const planted: Planted[] = [
     left: {externals: 1},
   },
   {
+    bug: 'a branch inherits what its parent waits for',
+    breaks: 'fork',
+    branch: true,
+    rules: {
+      evolve: (state, event) => {
+        const next = real.evolve(state, event)
+        if (event.kind !== 'session.forked') return next
+        const open = {id: 'opn-parent', call: 'call-parent', run: 'run-parent', tool: 'refundOrder', basis: {}}
+        const operation = {...open, status: 'awaiting_approval', approval: null, outcome: null}
+        return {...next, operations: [operation as unknown as SessionState['operations'][number]]}
+      },
+    },
+    left: {strays: 1},
+  },
+  {
+    bug: 'nobody reads the facts again before an operation starts',
+    breaks: 'facts',
+    rules: {isStale: () => false},
+    left: {locals: 1, externals: 1, factChanges: 1},
+  },
+  {
+    bug: 'the loop goes on over an event that it cannot read',
+    breaks: 'unreadable',
+    rules: {nextStep: (state, here) => real.nextStep({...state, unreadable: null}, here)},
+    left: {unreadables: 1, messages: 1},
+  },
+  {
     bug: 'the loop asks for what its own log refuses',
     breaks: 'loop',
     rules: {nextStep: (state, here) => (state.run ? real.nextStep(state, here) : {do: 'finish'})},
@@ -201,8 +229,8 @@ const planted: Planted[] = [
 ]
 
 test.each(planted.map(one => [one.bug, one] as const))('[RUN-1] the checker finds it when %s', (_, one) => {
-  const {breaks, rules, left = {}, policies = ['allow']} = one
-  const scenario = {name: one.bug, left: {...nothing, ...left}, policies, maxSteps: 2}
+  const {breaks, rules, left = {}, policies = ['allow'], branch} = one
+  const scenario = {name: one.bug, left: {...nothing, ...left}, policies, maxSteps: 2, ...(branch && {branch})}
   const {found} = explore(scenario, {maxStates: 50_000, rules: {...real, ...rules}})
   expect(found, 'the planted bug was not found').not.toBeNull()
   const told = describeFound(found!)

@@ -33,6 +33,10 @@ function checkExplained(rules: Rules, {devices, server}: World): void {
   const holder = devices.find(device => device.id === custody.holder)
   if (!holder) return
   const step = stepOf(rules, holder)
+  if (server.state.unreadable) {
+    if (step.do === 'idle' || (step.do === 'wait' && step.for === 'version')) return
+    throw new Violation('explained', `the log cannot be read and ${holder.id} says ${step.do}`)
+  }
   if (isActive(run)) {
     const awaiting = operations.some(operation => operation.status === 'awaiting_approval')
     if (step.do === 'wait' && step.for === 'approval' && awaiting) return

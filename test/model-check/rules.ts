@@ -4,6 +4,7 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {Basis} from '../../runtime/protocol/tool.ts'
 import {fencedOff, foldPending, followOn} from '../../runtime/storage/fold-log.ts'
 import {acceptedInOrder, rejections} from '../../runtime/sync/read-verdicts.ts'
 import {judgeClaim} from '../../sync-server/authority/custody.ts'
@@ -29,6 +30,8 @@ export const realRules = {
   judgeClaim,
   moveFor,
   observe,
+  /** As the server compares what an operation rests on with what is so now. [OP-5] */
+  isStale: (basis: Basis, fact: number): boolean => basis.order !== undefined && basis.order !== String(fact),
   numbered: (event: Event, seq: number): Event & {seq: number} => ({...event, seq}),
   /** Events of equal content become one object. */
   same: <T extends object>(value: T): T => value,
@@ -38,5 +41,5 @@ export type Rules = typeof realRules
 export const agents = [{name: 'desk', version: '1.0.0', tools}]
 
 export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}) {
-  return rules.nextStep(device.current, {device: device.id, agents})
+  return rules.nextStep(device.current, {device: device.id, agents, now: 0})
 }

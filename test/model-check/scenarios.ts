@@ -55,6 +55,28 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     deeper: {retries: 2, externals: 1},
   },
   {
+    name: 'a branch hears of what its parent left open',
+    branch: true,
+    left: {...nothing, messages: 1, externals: 1, strays: 1},
+    policies: ['ask'],
+    maxSteps: 1,
+    deeper: {claims: 1, strays: 2},
+  },
+  {
+    name: 'a fact changes between reading, approval and execution',
+    left: {...nothing, locals: 1, externals: 1, factChanges: 1},
+    policies: ['ask', 'allow'],
+    maxSteps: 3,
+    deeper: {factChanges: 2, messages: 1},
+  },
+  {
+    name: 'an event of a newer build arrives in the middle of a run',
+    left: {...nothing, messages: 1, externals: 1, unreadables: 1, interruptions: 1},
+    policies: ['allow'],
+    maxSteps: 1,
+    deeper: {claims: 1, crashes: 1},
+  },
+  {
     name: 'two operations at once are decided in any order',
     left: {...nothing, externals: 2, expiries: 1},
     policies: ['ask'],
@@ -85,7 +107,16 @@ export const anything: Scenario = {
     crashes: 4,
     serverCrashes: 2,
     expiries: 2,
+    factChanges: 2,
+    unreadables: 0,
+    strays: 2,
   },
   policies: ['ask', 'allow', 'deny'],
   maxSteps: 4,
+}
+
+export const anythingUnreadable: Scenario = {
+  ...anything,
+  name: 'anything and an event that nobody can read',
+  left: {...anything.left, unreadables: 1},
 }

@@ -110,7 +110,10 @@ export function drive(rules: Rules, {server, left}: World, operation: OperationS
       return policies.map(policy => choice(policy, authorisation(id, policy)))
     case 'execute':
       if (server.calling) return []
-      return [choice('start', {kind: 'operation.started', data: {operation: id, digest}}, {calling: id})]
+      if (rules.isStale(operation.basis, server.fact)) {
+        return [choice('stale', {kind: 'operation.refused', data: {operation: id, code: 'stale', reason: 's'}})]
+      }
+      return [startOf(operation, server, choice)]
     case 'doubt':
       return [doubt]
     case 'reconcile':
@@ -118,6 +121,41 @@ export function drive(rules: Rules, {server, left}: World, operation: OperationS
     default:
       return []
   }
+}
+
+function startOf(
+  {id, basis}: OperationState,
+  {fact}: Server,
+  choice: (name: string, draft: ServiceDraft, change: Partial<Server>) => Choice,
+): Choice {
+  const {name, next} = choice('start', {kind: 'operation.started', data: {operation: id, digest}}, {calling: id})
+  const started = () => {
+    const after = next()
+    const rests = basis.order
+    if (after && rests !== undefined && rests !== String(fact)) {
+      throw new Violation('facts', `${id} starts on version ${rests} of a fact that is at ${fact}`)
+    }
+    return after
+  }
+  return {name, next: started}
+}
+
+/** An event that a newer build wrote: nobody here can read it. [LOG-4] */
+export function writeUnreadable(rules: Rules, server: Server): Server {
+  const event = {
+    id: `N${server.state.head + 1}`,
+    session,
+    seq: null,
+    device: null,
+    deviceSeq: null,
+    kind: 'mood.noted',
+    data: {},
+    actor: {type: 'person', subject: 'maya'},
+    at: 0,
+    v: 1,
+    unreadable: 'kind "mood.noted" is not known to this version',
+  }
+  return accept(rules, server, event as unknown as Event)
 }
 
 function authorisation(operation: OperationId, policy: string): ServiceDraft {

@@ -12,6 +12,9 @@ export type Invariant =
   | 'settles'
   | 'converges'
   | 'explained'
+  | 'facts'
+  | 'unreadable'
+  | 'fork'
 
 /** One promise of the protocol, broken; the explorer adds the way there. */
 export class Violation extends Error {

@@ -37,6 +37,8 @@ export type Server = {
   log: readonly (Event & {seq: number})[]
   /** The operation whose outside call is under way in this process. */
   calling: OperationId | null
+  /** Version of the one business fact there is. */
+  fact: number
   /** Approvals whose time has passed. */
   overdue: readonly ApprovalId[]
   history: History
@@ -63,10 +65,23 @@ export type Left = {
   crashes: number
   serverCrashes: number
   expiries: number
+  /** Changes of the fact that operations rest on. */
+  factChanges: number
+  /** Events of a kind that these builds do not know. */
+  unreadables: number
+  /** Decisions about an operation of another session, the one that this one branched off. */
+  strays: number
 }
 
 export type Policy = 'ask' | 'allow' | 'deny'
-export type Scenario = {name: string; left: Left; policies: readonly Policy[]; maxSteps: number}
+export type Scenario = {
+  name: string
+  left: Left
+  policies: readonly Policy[]
+  maxSteps: number
+  /** The session is a branch of another. */
+  branch?: true
+}
 export type World = {devices: readonly [Device, Device]; server: Server; wire: readonly Packet[]; left: Left}
 
 export const nothing: Left = {
@@ -84,6 +99,9 @@ export const nothing: Left = {
   crashes: 0,
   serverCrashes: 0,
   expiries: 0,
+  factChanges: 0,
+  unreadables: 0,
+  strays: 0,
 }
 
 export const tools: Pin['tools'] = [pinnedTool('saveNote', 'local'), pinnedTool('refundOrder', 'external')]

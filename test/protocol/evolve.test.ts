@@ -65,15 +65,21 @@ describe('any order of any events', () => {
     )
   })
 
-  test('[LOG-2] clocks order nothing: the same events with other times fold to the same state', () => {
+  test('[LOG-2] clocks order nothing: with other times the same events fold to the same state but for how long it took', () => {
     fc.assert(
       fc.property(soup(), fc.array(fc.integer(), {minLength: 60, maxLength: 60}), (events, times) => {
         const shifted = events.map((event, i) => ({...event, at: times[i] ?? 0}))
-        expect(shifted.reduce(evolve, initialSession)).toStrictEqual(events.reduce(evolve, initialSession))
+        expect(timeless(shifted.reduce(evolve, initialSession))).toStrictEqual(
+          timeless(events.reduce(evolve, initialSession)),
+        )
       }),
     )
   })
 })
+
+function timeless(state: SessionState) {
+  return {...state, run: state.run && {...state.run, clock: null}}
+}
 
 describe('control state', () => {
   const {event, names, data} = scribe()

@@ -6,16 +6,31 @@ import type {RunStatus} from '../../runtime/protocol/run.ts'
 import {confirmed, fold, repliedEvents, scribe} from '../support/events.ts'
 
 type May = Record<keyof Passport['may'], boolean>
-const active: May = {resume: true, retry: false, correct: true, fork: true, cancel: true}
-const over: May = {resume: false, retry: false, correct: true, fork: true, cancel: false}
+const active: May = {
+  resume: true,
+  retry: false,
+  extend: false,
+  migrate: true,
+  correct: true,
+  fork: true,
+  cancel: true,
+}
+const over: May = {...active, resume: false, migrate: false, cancel: false}
+const stopped: May = {...active, resume: false}
 
 const table: [RunStatus, Kind[], May][] = [
   ['running', [], active],
   ['waiting_for_tool', ['operation.proposed'], active],
   ['waiting_for_approval', ['operation.proposed', 'approval.requested'], active],
   ['running', ['operation.proposed', 'operation.voided'], active],
-  ['failed_retryable', ['run.failed'], {...over, retry: true, cancel: true}],
-  ['running', ['run.failed', 'run.retried'], active],
+  ['failed_retryable', ['run.failed'], {...stopped, retry: true}],
+  ['retrying', ['run.failed', 'run.retried'], active],
+  ['alerted', ['run.alerted'], {...stopped, extend: true}],
+  ['running', ['run.alerted', 'run.extended'], active],
+  ['waiting_for_wake', ['run.slept'], active],
+  ['running', ['run.migrated'], active],
+  ['closed', ['session.closed'], {...over, correct: false}],
+  ['closed', ['run.completed', 'session.closed'], {...over, correct: false}],
   ['completed', ['run.completed'], over],
   ['cancelled', ['run.cancelled'], over],
 ]

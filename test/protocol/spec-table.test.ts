@@ -3,18 +3,24 @@ import {join} from 'node:path'
 import {expect, test} from 'vitest'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import {runTransitions} from '../../runtime/protocol/run.ts'
+import {sessionTransitions} from '../../runtime/protocol/session-transitions.ts'
 
 const specPath = join(import.meta.dirname, '../../runtime/protocol/SPEC.md')
 const [opens, closes] = ['<!-- transitions: begin -->', '<!-- transitions: end -->']
 
 /** The tables of the code, written out as the section of SPEC.md that shows them. */
 function section(): string {
+  const sessions = Object.entries(sessionTransitions).map(
+    ([kind, {from, owner, to}]) => [kind, owner, from, to] as const,
+  )
   const runs = Object.entries(runTransitions).map(([kind, {from, owner, to}]) => [kind, owner, from, to] as const)
   const operations = Object.entries(operationTransitions).map(
     ([kind, {from, owner, to}]) => [kind, owner, from, to] as const,
   )
   return [
     opens,
+    '',
+    ...table([['event of a session', 'owner', 'legal from', 'leads to'], ...sessions.map(rowOf)]),
     '',
     ...table([['event of a run', 'owner', 'legal from', 'leads to'], ...runs.map(rowOf)]),
     '',

@@ -1,20 +1,26 @@
 import {describe, expect, test} from 'vitest'
 import {decide} from '../../runtime/protocol/decide.ts'
-import type {Event, Kind} from '../../runtime/protocol/event.ts'
+import {type Event, isKind, type Kind} from '../../runtime/protocol/event.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
-import {type RunStatus, type RunTransition, runStatus, runTransitions} from '../../runtime/protocol/run.ts'
-import {fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
+import {type RunStatus, type RunTransition, runTransitions} from '../../runtime/protocol/run.ts'
+import {sessionStatus} from '../../runtime/protocol/session.ts'
+import {type SessionTransition, sessionTransitions} from '../../runtime/protocol/session-transitions.ts'
+import {cast, dataOf, fold, repliedEvents, type Scribe, scribe} from '../support/events.ts'
 
 /** How a session comes to each status, after a reply with calls that are still open. */
 const waysToRun: [RunStatus, Kind[]][] = [
   ['running', []],
   ['waiting_for_tool', ['operation.proposed']],
   ['waiting_for_approval', ['operation.proposed', 'approval.requested']],
+  ['waiting_for_wake', ['run.slept']],
+  ['retrying', ['run.failed', 'run.retried']],
   ['failed_retryable', ['run.failed']],
+  ['alerted', ['run.alerted']],
   ['failed_final', ['run.failed']],
   ['completed', ['run.completed']],
   ['cancelled', ['run.cancelled']],
+  ['closed', ['session.closed']],
 ]
 
 /** How much of the story a kind needs behind it: a running run takes it only between its neighbours. */
@@ -27,32 +33,71 @@ const storyBefore: Partial<Record<Kind, number>> = {
 
 function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; events: Event[]} {
   const desk = scribe()
-  const length = next && status === 'running' ? storyBefore[next] : undefined
+  const length = next && ['running', 'retrying'].includes(status) ? storyBefore[next] : undefined
   if (status === 'new') return {desk, events: [desk.event('session.opened')]}
   const further = way.map(kind =>
     kind === 'run.failed'
-      ? desk.event(kind, {data: {...desk.data[kind], retryable: status === 'failed_retryable'}})
+      ? desk.event(kind, {data: {...desk.data[kind], retryable: status !== 'failed_final'}})
       : desk.event(kind),
   )
   return {desk, events: [...repliedEvents(desk).slice(0, length), ...(further as Event[])]}
 }
 
+const active: RunStatus[] = ['running', 'retrying', 'waiting_for_tool', 'waiting_for_approval']
+const stoppable: RunStatus[] = [...active, 'waiting_for_wake', 'failed_retryable', 'alerted']
+
 /** RUN-1, written out: which event is legal from which status. A new run may start whenever none is active. */
 const legal: Record<RunTransition, RunStatus[]> = {
-  'run.started': ['new', 'failed_retryable', 'failed_final', 'completed', 'cancelled'],
-  'run.resumed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'step.prepared': ['running'],
-  'model.replied': ['running'],
-  'tool.called': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'tool.returned': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'operation.proposed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'slots.patched': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'view.compacted': ['running'],
-  'run.completed': ['running'],
-  'run.failed': ['running', 'waiting_for_tool', 'waiting_for_approval'],
-  'run.cancelled': ['running', 'waiting_for_tool', 'waiting_for_approval', 'failed_retryable'],
+  'run.started': ['new', 'failed_retryable', 'failed_final', 'alerted', 'completed', 'cancelled'],
+  'run.resumed': [...active, 'waiting_for_wake'],
+  'step.prepared': ['running', 'retrying'],
+  'model.replied': ['running', 'retrying'],
+  'tool.called': active,
+  'tool.returned': active,
+  'operation.proposed': active,
+  'slots.patched': active,
+  'view.compacted': ['running', 'retrying'],
+  'run.slept': ['running', 'retrying'],
+  'run.woken': ['waiting_for_wake'],
+  'run.completed': ['running', 'retrying'],
+  'run.failed': active,
+  'run.alerted': active,
+  'run.cancelled': stoppable,
   'run.retried': ['failed_retryable'],
+  'run.extended': ['alerted'],
+  'run.migrated': stoppable,
+  'session.closed': ['new', ...stoppable, 'failed_final', 'completed', 'cancelled'],
 }
+
+describe('sessions', () => {
+  test('[RUN-1] every kind of event stands in exactly one table, under its one owner', () => {
+    const tables = [sessionTransitions, runTransitions, operationTransitions]
+    const rows = tables.flatMap(table => Object.keys(table))
+    expect(rows.toSorted()).toEqual(Object.keys(dataOf(cast())).toSorted())
+    expect(rows.every(isKind)).toBe(true)
+  })
+
+  const kinds = Object.keys(sessionTransitions) as SessionTransition[]
+  const table = kinds.flatMap(kind => (['unopened', 'open'] as const).map(status => [kind, status] as const))
+  test.each(table)('[RUN-1] [RUN-9] %s meets a session that is %s', (kind, status) => {
+    const desk = scribe()
+    const state = fold(status === 'open' ? [desk.event('session.opened')] : [])
+    const {from, owner}: {from: readonly string[]; owner: string} = sessionTransitions[kind]
+    // Custody is assumed by a device that does not hold it.
+    const extra = kind === 'custody.assumed' ? {device: desk.names.other} : {}
+    const {refusal} = decide(state, desk.event(kind, extra))
+    if (from.includes(status)) return expect(refusal).toBeNull()
+    const met = status === 'open' ? 'a session that is already open' : 'a session that has not been opened'
+    expect(refusal).toMatchObject({
+      code: 'refused',
+      asked: kind,
+      met,
+      legal: expect.arrayContaining([expect.any(String)]),
+    })
+    // Whoever owns the event, opening a session is its user's.
+    expect(refusal?.owner).toBe(status === 'open' ? owner : sessionTransitions['session.opened'].owner)
+  })
+})
 
 describe('runs', () => {
   const ways: [RunStatus, Kind[]][] = [['new', []], ...waysToRun]
@@ -63,7 +108,7 @@ describe('runs', () => {
   test.each(table)('[RUN-1] %s meets a run that is %s', (kind, status, way) => {
     const {desk, events} = sessionAt(status, [...way], kind)
     const state = fold(events)
-    expect(runStatus(state.run, state.operations)).toBe(status)
+    expect(sessionStatus(state)).toBe(status)
     const names = {...desk.names, operation: desk.names.operation}
     const data =
       kind === 'operation.proposed'
@@ -73,7 +118,7 @@ describe('runs', () => {
             operation: names.operation.replace(/.$/, '0') as typeof names.operation,
           }
         : desk.data[kind]
-    const {refusal} = decide(state, desk.event(kind, {data}))
+    const {refusal} = decide(state, desk.event(kind, {data, ...(status === 'retrying' && {attempt: 2})}))
     if (legal[kind].includes(status)) return expect(refusal).toBeNull()
     expect(refusal).toMatchObject({code: 'refused', asked: kind, owner: runTransitions[kind].owner})
     expect(refusal?.met).toMatch(status === 'new' ? /new|run/ : new RegExp(status))
@@ -214,7 +259,7 @@ describe('operations', () => {
     expect(refusal).toMatchObject({met: 'no open operation under this id', owner: 'approval service'})
   })
 
-  const corrections: Kind[] = ['message.posted', 'run.cancelled']
+  const corrections: Kind[] = ['message.posted', 'run.cancelled', 'session.closed']
   const voided = corrections.flatMap(kind => statuses.map(status => [kind, status] as const))
   test.each(voided)('[RUN-4] %s over an operation that is %s voids it only before it has started', (kind, status) => {
     const desk = scribe()

@@ -17,19 +17,21 @@ afterAll(() => console.log(`crash points:\n${counted.join('\n')}`))
 const table = crashScenarios.map(scenario => [scenario.name, scenario] as const)
 
 describe('[RUN-5] a device that dies before, inside or after any write or request ends where it would have ended', () => {
-  test.each(table)('%s', {timeout: 900_000}, async (name, {model, play, flagship}) => {
-    const test = deskTest(desk, model, scene => play(scene, desk))
-    const report = await crashEverywhere({...test, points: flagship ? 'every' : points})
+  test.each(table)('%s', {timeout: 900_000}, async (name, scenario) => {
+    const test = deskTest(desk, scenario, scene => scenario.play(scene, desk))
+    const report = await crashEverywhere({...test, points: scenario.flagship ? 'every' : points})
     counted.push(`  device ${report.planned} of ${report.points} at: ${name}`)
     expect(report.failures).toEqual([])
+    const kinds = report.undisturbed.sessions.flatMap(({events}) => Object.keys(events))
+    expect(kinds).toContain(scenario.shows)
     expect(report.deaths.length).toBeGreaterThanOrEqual(report.planned)
     for (const place of ['a transaction', 'push', 'live']) expect(report.deaths).toContain(`laptop: after ${place}`)
   })
 })
 
 describe('[OP-3] [SYNC-4] a server that dies before or after any of its transactions and payments is asked again and pays once', () => {
-  test.each(table)('%s', {timeout: 900_000}, async (name, {model, play}) => {
-    const test = deskTest(desk, model, scene => play(scene, desk))
+  test.each(table)('%s', {timeout: 900_000}, async (name, scenario) => {
+    const test = deskTest(desk, scenario, scene => scenario.play(scene, desk))
     const report = await crashEverywhere({...test, points, dies: 'server', compare: afterServerDeath})
     counted.push(`  server ${report.planned} of ${report.points} at: ${name}`)
     expect(report.failures).toEqual([])

@@ -1,13 +1,18 @@
 import type {LanguageModelV3Prompt} from '@ai-sdk/provider'
-import type {ModelSource} from '../../runtime/loop/define.ts'
+import {type Agent, defineAgent, type ModelSource} from '../../runtime/loop/define.ts'
+import type {Kind} from '../../runtime/protocol/event.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {fakeClock, promptModel, type Scene, type ScriptedStep, said} from '../../runtime/testing.ts'
 import {approvalMs, type CrashDesk} from '../support/crash-desk.ts'
+import {desk} from '../support/desk.ts'
 
 export type CrashScenario = {
   name: string
   model: ModelSource
   play(scene: Scene, desk: CrashDesk): Promise<void>
+  /** An event that its log must hold, or the scenario shows nothing. */
+  shows: Kind
+  agent?: Agent<typeof desk.tools>
   /** Crashed at every point in every run of the tests. */
   flagship?: true
 }
@@ -27,6 +32,9 @@ function clerk(answers: Record<string, ScriptedStep>, last: string): ModelSource
   return promptModel(prompt => (returned(prompt) ? {text: last} : (answers[said(prompt).at(-1) ?? ''] ?? {text: last})))
 }
 
+const forgetful = defineAgent({...desk, summaries: 'rules', budgets: {viewTokens: 300}})
+const long = (about: string) => `${about} ${'and so on '.repeat(40)}`
+
 const afterExpiry = fakeClock().now() + 2 * approvalMs
 const frail = frailModel()
 
@@ -35,6 +43,7 @@ export const crashScenarios: CrashScenario[] = [
   {
     name: 'four calls in one breath, one of which needs an approver',
     flagship: true,
+    shows: 'approval.granted',
     model: clerk({'Refund both.': {text: 'At once.', calls: [look, note('both'), small, large]}}, 'Both are done.'),
     async play(scene, desk) {
       const session = await scene.at('laptop').open()
@@ -46,6 +55,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'an approval that is refused',
+    shows: 'approval.rejected',
     model: clerk({'Refund A17.': {calls: [large]}}, 'It was refused.'),
     async play(scene, desk) {
       const session = await scene.at('laptop').open()
@@ -57,6 +67,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'an approval that nobody gives in time',
+    shows: 'approval.expired',
     model: clerk({'Refund A17.': {calls: [large]}}, 'Nobody decided.'),
     async play(scene, desk) {
       const session = await scene.at('laptop').open()
@@ -69,6 +80,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a correction while an approval waits',
+    shows: 'operation.voided',
     model: clerk({'Refund A17.': {calls: [large]}, 'Only B22.': {calls: [small]}}, 'Done.'),
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -80,6 +92,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a message that interrupts, and one that waits its turn',
+    shows: 'operation.voided',
     model: clerk({'Refund A17.': {calls: [note('a17'), large]}, 'Wait.': {text: 'Waiting.'}}, 'Done.'),
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -92,6 +105,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a cancelled run and the next one',
+    shows: 'run.cancelled',
     model: clerk({'Refund A17.': {calls: [large]}, 'Look.': {calls: [look]}}, 'Done.'),
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -104,6 +118,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a model that fails, and a second attempt',
+    shows: 'run.retried',
     model: frail.model,
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -117,6 +132,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a tool that fails beside one that does not',
+    shows: 'tool.returned',
     model: clerk({'Look.': {calls: [look, {tool: 'lookupOrder', input: {orderId: 'none'}}, note('x')]}}, 'Half of it.'),
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -126,6 +142,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a branch from the first message',
+    shows: 'session.forked',
     model: clerk(
       {'Refund B22.': {calls: [small, note('refunded')]}, 'What if?': {text: 'Nothing was undone.'}},
       'Done.',
@@ -142,6 +159,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a hand-off to another device and back',
+    shows: 'custody.granted',
     model: clerk({'Refund A17.': {calls: [large]}, 'Thanks.': {text: 'Any time.'}}, 'Done.'),
     async play(scene, desk) {
       const [laptop, phone] = [scene.at('laptop'), scene.at('phone')]
@@ -161,6 +179,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'a document that person and agent write by turns',
+    shows: 'document.updated',
     model: clerk({'Draft it.': {calls: [note('Dear Lena, sorry.')]}}, 'Drafted.'),
     async play(scene) {
       const session = await scene.at('laptop').open()
@@ -173,6 +192,7 @@ export const crashScenarios: CrashScenario[] = [
   },
   {
     name: 'work done offline that syncs later',
+    shows: 'operation.executed',
     model: clerk({'Note it.': {calls: [note('offline')]}, 'Refund B22.': {calls: [small]}}, 'Done.'),
     async play(scene) {
       const laptop = scene.at('laptop')
@@ -184,6 +204,19 @@ export const crashScenarios: CrashScenario[] = [
       await session.until(({status}) => status === 'waiting_for_tool')
       await laptop.setOnline(true)
       await session.until(isDone)
+    },
+  },
+  {
+    name: 'a conversation whose beginning is summarised',
+    shows: 'view.compacted',
+    agent: forgetful,
+    model: clerk({}, long('Yes,')),
+    async play(scene) {
+      const session = await scene.at('laptop').open()
+      for (const [i, about] of ['The kettle', 'The lamp', 'The chair'].entries()) {
+        await session.send(long(about))
+        await session.until(view => isDone(view) && view.entries.filter(({type}) => type === 'reply').length === i + 1)
+      }
     },
   },
 ]

@@ -76,9 +76,13 @@ export async function openCrashDesk() {
 export type CrashDesk = Awaited<ReturnType<typeof openCrashDesk>>
 
 /** A clerk's device at the desk, to be crashed everywhere. */
-export function deskTest({world, databases}: CrashDesk, model: ModelSource, scenario: CrashTest['scenario']) {
+export function deskTest(
+  {world, databases}: CrashDesk,
+  {model, agent = desk}: {model: ModelSource; agent?: typeof desk},
+  scenario: CrashTest['scenario'],
+) {
   return {
-    agent: desk,
+    agent,
     model,
     tools: deskTools as unknown as CrashTest<typeof desk>['tools'],
     world,

@@ -2,6 +2,8 @@ import type {PGlite} from '@electric-sql/pglite'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
 import type {Agent, AgentHost, ModelSource} from '../../runtime/loop/define.ts'
+import type {Router} from '../../runtime/loop/route.ts'
+import type {ViewMemory} from '../../runtime/loop/view-memory.ts'
 import {createSessions, type Session} from '../../runtime/page/page-runtime.ts'
 import type {SharedDocument} from '../../runtime/page/shared-document.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
@@ -90,6 +92,9 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
+    agents: () => read(() => store.agents()),
+    // In the background, at no certain point among the others.
+    saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),
     document: (...args) => read(() => store.document(...args)),
     erased: id => read(() => store.erased(id)),
     allErased: () => read(() => store.allErased()),
@@ -142,10 +147,12 @@ export async function openDevice(parts: {
   model: ModelSource
   /** What this build can run; the desk unless told. */
   hosts?: readonly AgentHost[]
+  router?: Router
   killer?: Killer
   faults?: LinkFaults
   link?: CuttableLink
   setToken?: (token: string) => void
+  memory?: ViewMemory
   /** Only these sessions exist for it, so that many scenes can share one database. */
   only?: string
 }): Promise<Device> {
@@ -159,11 +166,13 @@ export async function openDevice(parts: {
   const runtime = await openDeviceRuntime({
     store: crashableStore(own, killer),
     hosts: parts.hosts ?? [deskHost(model)],
+    router: parts.router,
     environment: systemEnvironment,
     link,
     subject: () => subject,
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
+    ...(parts.memory && {memory: parts.memory}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({

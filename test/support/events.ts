@@ -10,11 +10,12 @@ import {
 } from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {CallId, EventId} from '../../runtime/protocol/ids.ts'
-import type {Pin, ReplyPart} from '../../runtime/protocol/run.ts'
+import {type Pin, type ReplyPart, runPersonKinds} from '../../runtime/protocol/run.ts'
 import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
 import {pinWith} from './pin.ts'
 
 export const pin: Pin = pinWith()
+const runUsage = {steps: 1, calls: 3, inputTokens: 10, outputTokens: 5, unreported: 0, cost: null, wallMs: 0}
 export const digest = 'd'.repeat(64)
 const usage = {inputTokens: 10, outputTokens: 5}
 
@@ -91,8 +92,18 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
       usage,
       promptHash: digest,
     },
-    'run.completed': {outcome: 'partial', bound: '3 steps'},
+    'run.completed': {outcome: 'partial', bound: '3 steps', usage: runUsage},
     'run.failed': {code: 'model_failed', message: 'broke off', retryable: true},
+    'run.alerted': {bound: '3 steps', usage: runUsage},
+    'run.slept': {until: 2_000_000_000_000, why: 'The parcel arrives tomorrow.', cause: 'tool'},
+    'run.woken': {by: 'time', note: 'early'},
+    'run.extended': {},
+    'run.migrated': {
+      to: {version: '2.0.0', tools: pin.tools, toolsHash: 'c'.repeat(64), model: pin.model},
+      checked: [{call: names.read, hash: pin.tools[0]!.hash}],
+      reason: 'The old version is gone.',
+    },
+    'session.closed': {reason: 'done'},
     'run.cancelled': {reason: 'enough'},
     'run.retried': {},
     'operation.proposed': {
@@ -141,7 +152,7 @@ export function scribe(names: Cast = cast()) {
   const envelope = <K extends Kind>(kind: K, extra: Extra & {data?: DataOf<K>} = {}): Envelope => {
     const server = isServerKind(kind)
     const ofRun = !/^(session|message|document)\./.test(kind) && kind !== 'custody.assumed'
-    const held = ofRun && !server && !['run.cancelled', 'run.retried'].includes(kind)
+    const held = ofRun && !server && !Object.hasOwn(runPersonKinds, kind)
     const envelope = {
       id: env.id('event'),
       session: names.session,

@@ -1,20 +1,30 @@
 import {useEffect, useLayoutEffect, useRef} from 'react'
-import type {SessionView} from '../runtime-types.ts'
+import type {SessionView, StepRef} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
 import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
 
-type Props = {view: SessionView; onBranch: (after: number) => void; divergence: DivergenceActions}
+type Props = {
+  view: SessionView
+  onBranch: (after: number) => void
+  onLook: (step: StepRef) => void
+  divergence: DivergenceActions
+}
 
-export function Conversation({view, onBranch, divergence}: Props) {
+export function Conversation({view, onBranch, onLook, divergence}: Props) {
   const scroller = useStickToEnd(view)
   return (
     <section className="conversation" ref={scroller} aria-label="Conversation">
       {view.earlier && <p className="notice">Earlier entries are kept; this shows the latest.</p>}
       <ol className="entries">
         {view.entries.map(entry => (
-          <Entry key={entry.id + ('call' in entry ? entry.call : '')} entry={entry} onBranch={onBranch} />
+          <Entry
+            key={entry.id + ('call' in entry ? entry.call : '')}
+            entry={entry}
+            onBranch={onBranch}
+            onLook={onLook}
+          />
         ))}
         {view.streaming && (
           <li className="entry entry-reply entry-streaming">

@@ -1,5 +1,5 @@
 import {memo} from 'react'
-import type {TranscriptEntry} from '../runtime-types.ts'
+import type {StepRef, TranscriptEntry} from '../runtime-types.ts'
 import {noticeWords} from '../words/notice.ts'
 import {DurabilityMark} from './durability-mark.tsx'
 import {EntryMenu} from './entry-menu.tsx'
@@ -7,10 +7,10 @@ import {Prose} from './prose.tsx'
 import {RefundCard} from './refund-card.tsx'
 import {ToolCard} from './tool-card.tsx'
 
-type Props = {entry: TranscriptEntry; onBranch: (after: number) => void}
+type Props = {entry: TranscriptEntry; onBranch: (after: number) => void; onLook: (step: StepRef) => void}
 
 /** Memoised, because a long conversation would otherwise render whole on every streamed word. */
-export const Entry = memo(function Entry({entry, onBranch}: Props) {
+export const Entry = memo(function Entry({entry, onBranch, onLook}: Props) {
   return (
     <li className={`entry entry-${entry.type}`}>
       <EntryBody entry={entry} />
@@ -18,7 +18,7 @@ export const Entry = memo(function Entry({entry, onBranch}: Props) {
         <div className="entry-foot">
           <time dateTime={new Date(entry.at).toISOString()}>{clock(entry.at)}</time>
           <DurabilityMark durability={entry.durability} />
-          <EntryMenu entry={entry} onBranch={onBranch} />
+          <EntryMenu entry={entry} onBranch={onBranch} onLook={onLook} />
         </div>
       )}
     </li>
@@ -44,8 +44,19 @@ function EntryBody({entry}: {entry: TranscriptEntry}) {
     case 'tool':
       return entry.tool === 'refundOrder' ? <RefundCard entry={entry} /> : <ToolCard entry={entry} />
     case 'notice':
-      return <p className={`notice notice-${entry.about}`}>{noticeWords(entry)}</p>
+      return <Notice entry={entry} />
   }
+}
+
+function Notice({entry}: {entry: Extract<TranscriptEntry, {type: 'notice'}>}) {
+  const words = noticeWords(entry)
+  if (entry.detail === undefined) return <p className={`notice notice-${entry.about}`}>{words}</p>
+  return (
+    <details className={`notice notice-${entry.about}`}>
+      <summary>{words}</summary>
+      <p className="notice-detail">{entry.detail}</p>
+    </details>
+  )
 }
 
 function clock(at: number): string {

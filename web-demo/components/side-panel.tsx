@@ -2,8 +2,8 @@ import {Tabs} from '@base-ui/react/tabs'
 import type {Run} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionView} from '../runtime-types.ts'
 import {DevicePanel, type Role} from './device-panel.tsx'
-import {DraftEditor} from './draft-editor.tsx'
 import {PassportPanel} from './passport-panel.tsx'
+import {SharedEditors} from './shared-editors.tsx'
 
 export type SidePanelProps = {
   runtime: BrowserRuntime | null
@@ -17,7 +17,7 @@ export type SidePanelProps = {
 export function SidePanel({runtime, session, view, connection, role, run}: SidePanelProps) {
   return (
     <div className="side">
-      <DraftEditor session={session} run={run} />
+      <SharedEditors session={session} run={run} />
       <Tabs.Root className="tabs" defaultValue="run">
         <Tabs.List className="tab-list" aria-label="Details">
           <Tabs.Tab className="tab" value="run">

@@ -3,7 +3,12 @@ import {tellTool} from '../words/tool.ts'
 import {DurabilityMark} from './durability-mark.tsx'
 import {Icon, type IconName} from './icon.tsx'
 
-const icons: Record<string, IconName> = {lookupOrder: 'search', findOrders: 'search', draftReply: 'pen'}
+const icons: Record<string, IconName> = {
+  lookupOrder: 'search',
+  findOrders: 'search',
+  draftReply: 'pen',
+  addToPlan: 'list',
+}
 
 /** A read or local call in one line; what exactly went in and came out is one click away. */
 export function ToolCard({entry}: {entry: ToolEntry}) {

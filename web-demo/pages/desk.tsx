@@ -6,11 +6,12 @@ import {DeskBar} from '../components/desk-bar.tsx'
 import {DeskSkeleton} from '../components/desk-skeleton.tsx'
 import {Drawer} from '../components/drawer.tsx'
 import {EmptyDesk} from '../components/empty-desk.tsx'
+import {ModelViewDialog} from '../components/model-view-dialog.tsx'
 import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
-import type {BusyPolicy} from '../runtime-types.ts'
+import type {BusyPolicy, StepRef} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
 import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
@@ -21,6 +22,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const device = useDevice(runtime)
   const {session, view, opening} = useSession(runtime, sessionId, run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
+  const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
   useResumeLatest(device.sessions, sessionId)
 
@@ -107,7 +109,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           </Banner>
         )}
         {view ? (
-          <Conversation view={view} onBranch={branch} divergence={divergence} />
+          <Conversation view={view} onBranch={branch} onLook={setLookedAt} divergence={divergence} />
         ) : opening || device.sessions === null ? (
           <DeskSkeleton />
         ) : (
@@ -132,6 +134,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
       <aside className="desk-side" aria-label="Reply and details">
         {side}
       </aside>
+      <ModelViewDialog runtime={runtime} step={lookedAt} run={run} onClose={() => setLookedAt(null)} />
     </main>
   )
 }

@@ -1,4 +1,5 @@
-import type {LanguageModelV3Prompt, LanguageModelV3ToolResultPart} from '@ai-sdk/provider'
+import type {LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart} from '@ai-sdk/provider'
+import {contextPreface} from '../../runtime/index.ts'
 
 export type Result = {outcome: 'ok' | 'error' | 'denied'; value: unknown}
 export type Call = {type: 'call'; id: string; tool: string; input: Record<string, unknown>; result: Result | null}
@@ -36,7 +37,7 @@ function turnsOf(prompt: LanguageModelV3Prompt): Turn[] {
   const turns: Turn[] = []
   const calls = new Map<string, Call>()
   for (const message of prompt) {
-    if (message.role === 'system') continue
+    if (message.role === 'system' || isContext(message)) continue
     for (const part of message.content) {
       if (part.type === 'text') {
         turns.push({type: 'said', by: message.role === 'user' ? 'person' : 'agent', text: part.text})
@@ -57,6 +58,12 @@ function turnsOf(prompt: LanguageModelV3Prompt): Turn[] {
     }
   }
   return turns
+}
+
+/** Nobody said it: it shows the working state, for models that can read it. */
+function isContext({role, content}: LanguageModelV3Message): boolean {
+  const first = role === 'user' ? content[0] : undefined
+  return first?.type === 'text' && first.text === contextPreface
 }
 
 function resultOf(output: LanguageModelV3ToolResultPart['output']): Result {

@@ -61,7 +61,10 @@ function draftStep(goal: RefundGoal, proposals: Proposal[], {before, work}: Conv
   if (!goal.draft) return amendment(one, before)
   return {
     text: `I write the reply to ${one.order.customer.name} first.`,
-    calls: [draft({text: letter(one.order, goal.reason, {cents: one.cents})})],
+    calls: [
+      draft({text: letter(one.order, goal.reason, {cents: one.cents})}),
+      {tool: 'addToPlan', input: {step: `Refund ${euros(one.cents)} for ${one.order.id}, then send the reply.`}},
+    ],
   }
 }
 

@@ -52,6 +52,8 @@ function openWords({operations}: Passport): string {
 export const mayNames: Record<keyof Passport['may'], string> = {
   resume: 'Go on',
   retry: 'Retry',
+  extend: 'Give it more',
+  migrate: 'Move to another version',
   correct: 'Correct',
   fork: 'Branch',
   cancel: 'Stop',

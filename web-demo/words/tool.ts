@@ -11,6 +11,8 @@ export function tellTool({tool, input, result}: ToolEntry): string {
       return result ? found(of('customer'), result) : `Looking for orders of ${of('customer')}`
     case 'draftReply':
       return result ? drafted(input, result) : 'Writing the reply'
+    case 'addToPlan':
+      return result ? planned(result) : 'Adding to the plan'
     default:
       return result ? `Used ${tool}` : `Using ${tool}`
   }
@@ -41,6 +43,13 @@ function drafted(input: Json, {outcome, output}: NonNullable<ToolEntry['result']
   const parsed = draftOutputSchema.safeParse(output)
   if (outcome !== 'ok' || !parsed.success || !parsed.data.written) return 'Left the draft as it is'
   return field(input, 'instead') ? 'Changed a passage of the draft' : 'Wrote the reply into the draft'
+}
+
+function planned({outcome, output}: NonNullable<ToolEntry['result']>): string {
+  const parsed = draftOutputSchema.safeParse(output)
+  return outcome === 'ok' && parsed.success && parsed.data.written
+    ? 'Added a step to the plan'
+    : 'Left the plan as it is'
 }
 
 function field(input: Json, name: string): string {

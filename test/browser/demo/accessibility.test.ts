@@ -51,6 +51,25 @@ describe('no serious or critical accessibility fault', () => {
     expect(await faultsOf(desk)).toEqual([])
   })
 
+  test('[VIEW-2] on what the model saw, reached by keyboard alone', async () => {
+    const more = desk.locator('.entry-reply').last().getByRole('button', {name: 'More about this entry'})
+    await more.press('Enter')
+    await desk.getByRole('menuitem', {name: 'What the model saw'}).press('Enter')
+    const dialog = desk.getByRole('dialog', {name: 'What the model saw at this step'})
+    await dialog.getByText('exactly the bytes').waitFor()
+    await dialog.getByRole('heading', {name: 'Instructions'}).waitFor()
+    expect(await faultsOf(desk)).toEqual([])
+    await desk.keyboard.press('Escape')
+    await dialog.waitFor({state: 'detached'})
+  })
+
+  test('[WRK-2] on the plan, which the agent has written into', async () => {
+    await desk.getByRole('tab', {name: 'Plan'}).click()
+    await desk.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('.draft-text')?.value.includes('A17'))
+    expect(await faultsOf(desk, [1440])).toEqual([])
+    await desk.getByRole('tab', {name: 'Reply'}).click()
+  })
+
   test('on the desk while it waits for approval', async () => {
     await say(desk, 'Order B22 arrived damaged, refund it.')
     await untilRefund(desk, 'B22', 'Waiting for approval')

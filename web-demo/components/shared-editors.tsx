@@ -1,31 +1,54 @@
+import {Tabs} from '@base-ui/react/tabs'
 import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'react'
 import type {Run} from '../hooks.ts'
 import type {Session, SharedDocument} from '../runtime-types.ts'
-import {draftDocument} from '../words/draft.ts'
+import {type DocumentName, documentWords, draftDocument, planDocument} from '../words/draft.ts'
 
-/** The reply to the customer, written by the agent and the person at once. */
-export function DraftEditor({session, run}: {session: Session | null; run: Run}) {
-  const document = useMemo(() => session?.document(draftDocument) ?? null, [session])
+const names = [draftDocument, planDocument] as const
+
+/** What the agent and the person write at once: the reply to the customer, and the plan for the case. */
+export function SharedEditors({session, run}: {session: Session | null; run: Run}) {
   return (
-    <section className="draft" aria-labelledby="draft-title">
-      <h2 id="draft-title">Reply to the customer</h2>
-      {document ? (
-        <Editor key={session?.id} document={document} run={run} />
-      ) : (
-        <p className="draft-empty">The reply appears here. You and the agent can both edit it.</p>
-      )}
-    </section>
+    <Tabs.Root className="tabs" defaultValue={draftDocument}>
+      <Tabs.List className="tab-list" aria-label="Written together">
+        {names.map(name => (
+          <Tabs.Tab key={name} className="tab" value={name}>
+            {documentWords[name].tab}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {names.map(name => (
+        <Tabs.Panel key={name} className="tab-panel draft" value={name}>
+          <DocumentEditor session={session} name={name} run={run} />
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
   )
 }
 
-function Editor({document, run}: {document: SharedDocument; run: Run}) {
+function DocumentEditor({session, name, run}: {session: Session | null; name: DocumentName; run: Run}) {
+  const document = useMemo(() => session?.document(name) ?? null, [session, name])
+  const {title, empty} = documentWords[name]
+  return (
+    <>
+      <h2>{title}</h2>
+      {document ? (
+        <Editor key={session?.id} document={document} name={name} run={run} />
+      ) : (
+        <p className="draft-empty">{empty}</p>
+      )}
+    </>
+  )
+}
+
+function Editor({document, name, run}: {document: SharedDocument; name: DocumentName; run: Run}) {
   const {text, field, onEdit} = useSharedText(document, run)
   return (
     <textarea
       ref={field}
       className="draft-text"
-      aria-label="Reply to the customer"
-      placeholder="Nothing written yet. Start typing, or let the agent do it."
+      aria-label={documentWords[name].title}
+      placeholder={documentWords[name].hint}
       value={text}
       onChange={event => onEdit(event.target.value)}
     />

@@ -1,0 +1,128 @@
+import type {LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3StreamResult} from '@ai-sdk/provider'
+import {type Context, metrics, propagation, type Span, SpanKind, type Tracer, trace} from '@opentelemetry/api'
+import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
+import type {TelemetryFields} from '../protocol/telemetry.ts'
+import {errorType, failSpan} from './spans.ts'
+
+export type ModelTracing = {
+  tracer: Tracer
+  /** The span of the step that makes this run's calls, and the fields of its session. */
+  of(run: string | null): {parent: Context; fields: TelemetryFields}
+}
+
+/** The same model, with a span and the two GenAI metrics for each call; what is said passes by unread. [OBS-1] */
+export function tracedModel(model: LanguageModelV3, tracing: ModelTracing): LanguageModelV3 {
+  const {provider, modelId} = model
+  const common = {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': modelId,
+  }
+  return {
+    specificationVersion: model.specificationVersion,
+    provider,
+    modelId,
+    supportedUrls: model.supportedUrls,
+    doGenerate: options => model.doGenerate(options),
+    async doStream(options) {
+      const named = modelCallSchema.safeParse(options.providerOptions?.[modelCallOption])
+      const {parent, fields} = tracing.of(named.success ? named.data.run : null)
+      const span = tracing.tracer.startSpan(`chat ${modelId}`, {kind: SpanKind.CLIENT}, parent)
+      const settings = {
+        ...(options.maxOutputTokens !== undefined && {'gen_ai.request.max_tokens': options.maxOutputTokens}),
+        ...(options.temperature !== undefined && {'gen_ai.request.temperature': options.temperature}),
+        ...(named.success && {'holdfast.try': named.data.try}),
+      }
+      if (span.isRecording()) span.setAttributes({...fields, ...common, ...settings})
+      const watch = new CallWatch(span, common)
+      try {
+        const traced = provider === 'gateway' ? withTrace(options, trace.setSpan(parent, span)) : options
+        return watch.through(await model.doStream(traced))
+      } catch (error) {
+        watch.end(error)
+        throw error
+      }
+    },
+  }
+}
+
+/** Only our own gateway is told of the trace; what it means to a stranger's server is not ours to say. */
+function withTrace<O extends {headers?: Record<string, string | undefined>}>(options: O, active: Context): O {
+  const carrier: Record<string, string> = {}
+  propagation.inject(active, carrier)
+  return Object.keys(carrier).length === 0 ? options : {...options, headers: {...options.headers, ...carrier}}
+}
+
+class CallWatch {
+  readonly #startedAt = performance.now()
+  #over = false
+
+  constructor(
+    private readonly span: Span,
+    private readonly common: Record<string, string>,
+  ) {}
+
+  through(result: LanguageModelV3StreamResult): LanguageModelV3StreamResult {
+    const reader = result.stream.getReader()
+    const stream = new ReadableStream<LanguageModelV3StreamPart>(
+      {
+        pull: async out => {
+          try {
+            const {done, value} = await reader.read()
+            if (done) return this.#close(out)
+            this.#look(value)
+            out.enqueue(value)
+          } catch (error) {
+            this.end(error)
+            out.error(error)
+          }
+        },
+        cancel: reason => {
+          this.end(reason)
+          return reader.cancel(reason)
+        },
+        // Nothing is asked for before somebody reads: so it is without us.
+      },
+      {highWaterMark: 0},
+    )
+    return {...result, stream}
+  }
+
+  end(error: unknown): void {
+    if (this.#over) return
+    this.#over = true
+    if (error !== null) failSpan(this.span, error)
+    this.span.end()
+    const labels = {...this.common, ...(error !== null && {'error.type': errorType(error)})}
+    meter().createHistogram('gen_ai.client.operation.duration', {unit: 's'}).record(this.#seconds, labels)
+  }
+
+  get #seconds(): number {
+    return (performance.now() - this.#startedAt) / 1000
+  }
+
+  #close(out: ReadableStreamDefaultController): void {
+    this.end(null)
+    out.close()
+  }
+
+  #look(part: LanguageModelV3StreamPart): void {
+    if (part.type === 'error') this.end(part.error)
+    if (part.type !== 'finish') return
+    const {finishReason, usage} = part
+    const [input, output] = [usage.inputTokens.total, usage.outputTokens.total]
+    this.span.setAttributes({
+      'gen_ai.response.finish_reasons': [finishReason.unified],
+      ...(input !== undefined && {'gen_ai.usage.input_tokens': input}),
+      ...(output !== undefined && {'gen_ai.usage.output_tokens': output}),
+    })
+    const tokens = meter().createHistogram('gen_ai.client.token.usage', {unit: '{token}'})
+    if (input !== undefined) tokens.record(input, {...this.common, 'gen_ai.token.type': 'input'})
+    if (output !== undefined) tokens.record(output, {...this.common, 'gen_ai.token.type': 'output'})
+  }
+}
+
+/** Asked anew each time: whoever registers an SDK may do so after us. */
+function meter() {
+  return metrics.getMeter('holdfast')
+}

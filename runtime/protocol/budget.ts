@@ -1,0 +1,124 @@
+import * as z from 'zod'
+import type {Budgets, Pin} from './pin.ts'
+import type {RunState} from './run.ts'
+
+/** What a run has used so far: in the event that ends it at a bound, and in its passport. [BUD-2] */
+export const runUsageSchema = z.strictObject({
+  steps: z.int().nonnegative(),
+  /** Tool calls that the model has made. */
+  calls: z.int().nonnegative(),
+  inputTokens: z.int().nonnegative(),
+  outputTokens: z.int().nonnegative(),
+  /** Replies whose provider told no token count; they are in none of the sums. */
+  unreported: z.int().nonnegative(),
+  /** In the currency of the pinned prices; null when there are none. */
+  cost: z.number().nonnegative().nullable(),
+  /** Milliseconds of work: waiting for a person and sleeping are left out. */
+  wallMs: z.number().nonnegative(),
+})
+export type RunUsage = z.infer<typeof runUsageSchema>
+
+/** One bound of a run as a person may be shown it; `applies` is false when it cannot be kept, and `why` says so. */
+export type Bound = {
+  name: 'steps' | 'calls' | 'tokens' | 'cost' | 'wall'
+  used: number | null
+  /** Extensions counted in; null when the pin sets none. */
+  limit: number | null
+  applies: boolean
+  why: string | null
+}
+
+/** `now` is milliseconds since 1970 on the clock of whoever asks; without it the time of the run's last event is taken. */
+export function usageOf(run: RunState, now: number = run.clock.at): RunUsage {
+  return {steps: run.steps, calls: run.calls.length, ...run.usage, cost: costOf(run), wallMs: wallMsOf(run, now)}
+}
+
+/** A price per million tokens is the price of one token in millionths, so the sum is rounded once and only there. */
+function costOf({pin: {model}, usage}: RunState): number | null {
+  if (!model.prices) return null
+  const {inputPerMillion, outputPerMillion} = model.prices
+  return Math.ceil(usage.inputTokens * inputPerMillion + usage.outputTokens * outputPerMillion) / 1_000_000
+}
+
+function wallMsOf({clock}: RunState, now: number): number {
+  return Math.max(0, (clock.stoppedAt ?? now) - clock.startedAt - clock.waitedMs)
+}
+
+export function boundsOf(run: RunState, now?: number): Bound[] {
+  const used = usageOf(run, now)
+  const {budgets, model} = run.pin
+  const bound = (name: Bound['name'], value: number, limit: number): Bound => ({
+    name,
+    used: value,
+    limit: limit * (1 + run.extensions),
+    applies: true,
+    why: null,
+  })
+  return [
+    bound('steps', used.steps, budgets.maxSteps),
+    bound('calls', used.calls, budgets.maxToolCalls),
+    bound('tokens', used.inputTokens + used.outputTokens, budgets.maxTokens),
+    budgets.maxCost === null || used.cost === null
+      ? {name: 'cost', used: used.cost, limit: budgets.maxCost, applies: false, why: noCost(budgets, model.label)}
+      : bound('cost', used.cost, budgets.maxCost),
+    bound('wall', used.wallMs, budgets.wallMs),
+  ]
+}
+
+function noCost({maxCost}: Budgets, label: string): string {
+  return maxCost === null
+    ? 'The run is pinned to no bound on cost.'
+    : `The host knows no prices of ${label}, so the bound on cost cannot be kept.`
+}
+
+/** The bound, in words, that leaves no room for anything more to be done; null while there is room. [BUD-1] */
+export function spentBound(run: RunState, now: number): string | null {
+  return wordsOfFirst(run, now, bound => ['tokens', 'cost', 'wall'].includes(bound.name))
+}
+
+/** As `spentBound`, and also what only another step would go over. */
+export function stepBound(run: RunState, now: number): string | null {
+  return wordsOfFirst(run, now, bound => bound.name !== 'calls') ?? callsBound(run)
+}
+
+/** Set when the model has asked for more calls than the run may make; those over it are not run. */
+export function callsBound(run: RunState): string | null {
+  const limit = callLimit(run)
+  return run.calls.length > limit ? wordsOf('calls', limit, run.pin) : null
+}
+
+/** How many of the run's calls may be run, in the order the model made them. */
+export function callLimit(run: RunState): number {
+  return run.pin.budgets.maxToolCalls * (1 + run.extensions)
+}
+
+/** Milliseconds of work that the run may still do. */
+export function wallLeftMs(run: RunState, now: number): number {
+  return run.pin.budgets.wallMs * (1 + run.extensions) - wallMsOf(run, now)
+}
+
+export function wallBound(run: RunState): string {
+  return wordsOf('wall', run.pin.budgets.wallMs * (1 + run.extensions), run.pin)
+}
+
+function wordsOfFirst(run: RunState, now: number, counts: (bound: Bound) => boolean): string | null {
+  const hit = boundsOf(run, now).find(
+    bound => bound.applies && bound.used !== null && bound.limit !== null && bound.used >= bound.limit && counts(bound),
+  )
+  return hit ? wordsOf(hit.name, hit.limit ?? 0, run.pin) : null
+}
+
+function wordsOf(name: Bound['name'], limit: number, {model}: Pin): string {
+  switch (name) {
+    case 'steps':
+      return `${limit} steps`
+    case 'calls':
+      return `${limit} tool calls`
+    case 'tokens':
+      return `${limit} tokens`
+    case 'cost':
+      return `a cost of ${limit} ${model.prices?.currency ?? ''}`.trim()
+    case 'wall':
+      return `${limit / 1000} s of work`
+  }
+}

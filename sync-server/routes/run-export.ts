@@ -1,0 +1,94 @@
+import type {Environment} from '../../runtime/protocol/environment.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {type Envelope, type LoggedEvent, readEvent} from '../../runtime/protocol/event.ts'
+import type {RunId, SessionId} from '../../runtime/protocol/ids.ts'
+import {buildRunExport, exportedEvents, type GatewayCall, inheritedIds} from '../../runtime/protocol/run-export.ts'
+import type {Owner} from '../principal.ts'
+import {effectsAfter} from '../standing.ts'
+import type {SessionStore, Store} from '../storage/store.ts'
+import type {ModelCallRow} from '../storage/token-store.ts'
+import {type App, runParam} from './http.ts'
+
+/** The run as one file, for whoever may read its passport. [OBS-2] */
+export function runExportRoutes(app: App, store: Store, environment: Environment): void {
+  app.get('/v1/runs/:id/export', async c => {
+    const run = runParam(c)
+    const file = await exportRun(store, c.get('principal'), run, environment.now())
+    if (!file) throw new HoldfastError('not_found', 'No such run.')
+    c.header('content-disposition', `attachment; filename="${run}.json"`)
+    return c.json(file)
+  })
+}
+
+async function exportRun(store: Store, owner: Owner, run: RunId, exportedAt: number) {
+  const {sessions, modelCalls} = store
+  const session = await sessions.sessionOfRun(owner, run)
+  const log = session && (await logUntilOver(sessions, owner, session, run))
+  const state = session && (await sessions.state(owner, session))
+  if (!log || !state) return null
+  const from = state.forkedFrom
+  return buildRunExport({
+    from: 'server',
+    exportedAt,
+    run,
+    events: log.events,
+    rejected: [],
+    inherited: from ? await inherited(sessions, owner, from, inheritedIds(log.events, run)) : [],
+    standing: from ? ((await effectsAfter(sessions, owner, from)) ?? undefined) : undefined,
+    calls: (await modelCalls.ofRun(owner, run)).map(gatewayCall),
+    head: log.head,
+  })
+}
+
+/** The log of the session, up to the first event of the run after this one. */
+async function logUntilOver(sessions: SessionStore, owner: Owner, session: SessionId, run: RunId) {
+  const events: LoggedEvent[] = []
+  let started = false
+  for (;;) {
+    const page = await sessions.page(owner, session, events.at(-1)?.seq ?? 0)
+    if (!page) return null
+    for (const envelope of page.events) {
+      const event = readEvent(envelope)
+      events.push(event)
+      if (event.kind !== 'run.started') continue
+      if (started) return {events, head: page.head}
+      started = event.run === run
+    }
+    // What committed after the head was read is in the file too, so the head must not be older than it.
+    if (page.events.length === 0) return {events, head: events.at(-1)?.seq ?? 0}
+    if (events.length > exportedEvents) throw tooLong()
+  }
+}
+
+/** Looks in the ancestors, nearest first, for what the branch's steps were shown. */
+async function inherited(
+  sessions: SessionStore,
+  owner: Owner,
+  from: {session: SessionId; seq: number},
+  wanted: Set<string>,
+): Promise<Envelope[]> {
+  const found: Envelope[] = []
+  let at: typeof from | null = from
+  while (at && found.length < wanted.size) {
+    const {session, seq}: typeof from = at
+    for (let after = 0; ; ) {
+      const page = await sessions.page(owner, session, after)
+      const events = page?.events.filter(event => (event.seq ?? 0) <= seq) ?? []
+      found.push(...events.filter(({id}) => wanted.has(id)))
+      if (events.length === 0) break
+      after = events.at(-1)?.seq ?? seq
+    }
+    at = (await sessions.state(owner, session))?.forkedFrom ?? null
+  }
+  return found
+}
+
+function tooLong(): HoldfastError {
+  return new HoldfastError('too_large', `The log up to the end of this run has over ${exportedEvents} events.`, {
+    details: {limit: exportedEvents},
+  })
+}
+
+function gatewayCall({key, model, status, spent, startedAt, endedAt}: ModelCallRow): GatewayCall {
+  return {key, model, status, ...spent, startedAt, endedAt}
+}

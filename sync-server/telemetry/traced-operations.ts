@@ -1,0 +1,74 @@
+import {SpanKind} from '@opentelemetry/api'
+import {sessionFields, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
+import type {OperationDefinition, OperationRequest, Operations} from '../define-operation.ts'
+import type {Store} from '../storage/store.ts'
+import {type Meters, secondsSince} from './meters.ts'
+import {errorType, inSpan} from './spans.ts'
+
+/** The same operations, with a span for each call of the application's code; input and receipt stay out of it. [OBS-1] */
+export function tracedOperations(operations: Operations, store: Store, meters: Meters): Operations {
+  const traced = Object.entries(operations).map(([name, definition]): [string, OperationDefinition] => [
+    name,
+    tracedOperation(name, definition, store, meters),
+  ])
+  return Object.fromEntries(traced)
+}
+
+function tracedOperation(
+  tool: string,
+  definition: OperationDefinition,
+  store: Store,
+  meters: Meters,
+): OperationDefinition {
+  const around = <T>(phase: string, request: OperationRequest<unknown>, work: () => Promise<T> | T): Promise<T> => {
+    const name = phase === 'execute' ? `execute_tool ${tool}` : `holdfast.operation ${phase} ${tool}`
+    const startedAt = performance.now()
+    const done = (outcome: string) =>
+      meters.record('holdfast.operation.duration', {tool, phase, outcome}, secondsSince(startedAt))
+    return inSpan(
+      name,
+      SpanKind.CLIENT,
+      () => fieldsOf(store, tool, phase, request),
+      async () => {
+        try {
+          const result = await work()
+          done('ok')
+          return result
+        } catch (error) {
+          done(errorType(error))
+          throw error
+        }
+      },
+    )
+  }
+  const {reconcile} = definition
+  return {
+    ...definition,
+    authorise: request => around('authorise', request, () => definition.authorise(request)),
+    recheck: request => around('recheck', request, () => definition.recheck(request)),
+    execute: request => around('execute', request, () => definition.execute(request)),
+    // Where there is none, a person is asked; a stand-in would hide that.
+    ...(reconcile && {reconcile: request => around('reconcile', request, () => reconcile.call(definition, request))}),
+  }
+}
+
+async function fieldsOf(
+  {ledger, sessions}: Store,
+  tool: string,
+  phase: string,
+  {tenant, subject, operation}: OperationRequest<unknown>,
+): Promise<TelemetryFields> {
+  const row = await ledger.operation({tenant, operation})
+  const state = row && (await sessions.state({tenant, subject}, row.session))
+  const current = state?.run?.id === row?.run
+  return {
+    ...(state && current && sessionFields(tenant, state)),
+    'holdfast.tenant': tenant,
+    ...(row && {'holdfast.session_id': row.session, 'holdfast.run_id': row.run}),
+    'holdfast.operation_id': operation,
+    'holdfast.phase': phase,
+    'gen_ai.operation.name': 'execute_tool',
+    'gen_ai.tool.name': tool,
+    'gen_ai.tool.type': 'function',
+  }
+}

@@ -1,0 +1,44 @@
+import {context, propagation, SpanKind, trace} from '@opentelemetry/api'
+import type {MiddlewareHandler} from 'hono'
+import {routePath} from 'hono/route'
+import {runIdSchema, sessionIdSchema} from '../../runtime/protocol/ids.ts'
+import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
+import type {Ctx, Env} from '../routes/http.ts'
+import {type Meters, secondsSince} from './meters.ts'
+import {failSpan, tracer} from './spans.ts'
+
+/**
+ * A span for each request, under the trace that the device brings. It ends with the head of the answer: a stream may
+ * live for hours, and what happens in it has spans of its own. [OBS-1]
+ */
+export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const startedAt = performance.now()
+    const parent = propagation.extract(context.active(), c.req.header())
+    const span = tracer().startSpan(c.req.method, {kind: SpanKind.SERVER}, parent)
+    await context.with(trace.setSpan(parent, span), next)
+    const route = routePath(c, -1)
+    const status = c.res.status
+    if (span.isRecording()) {
+      span.updateName(`${c.req.method} ${route}`)
+      span.setAttributes({...fieldsOf(c, route), 'http.response.status_code': status})
+      if (status >= 500) failSpan(span, String(status))
+    }
+    span.end()
+    const labels = {method: c.req.method, route, status: String(status)}
+    meters.record('http.server.request.duration', labels, secondsSince(startedAt))
+  }
+}
+
+function fieldsOf(c: Ctx, route: string): TelemetryFields {
+  const principal = c.get('principal')
+  const id = c.req.param('id')
+  const [session, run] = [sessionIdSchema.safeParse(id), runIdSchema.safeParse(id)]
+  return {
+    'http.request.method': c.req.method,
+    'http.route': route,
+    ...(principal && {'holdfast.tenant': principal.tenant}),
+    ...(session.success && {'holdfast.session_id': session.data, 'gen_ai.conversation.id': session.data}),
+    ...(run.success && {'holdfast.run_id': run.data}),
+  }
+}

@@ -1,0 +1,76 @@
+import {SpanKind} from '@opentelemetry/api'
+import type {Event} from '../../runtime/protocol/event.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
+import {sessionFields} from '../../runtime/protocol/telemetry.ts'
+import type {LockedSession, SealedEvent, SessionKey, SessionStore, Store} from '../storage/store.ts'
+import type {Meters} from './meters.ts'
+import {inSpan} from './spans.ts'
+
+/** The same store, with a span for each transaction on a session, and a count of what joined its log. [OBS-1] */
+export function tracedStore(store: Store, meters: Meters): Store {
+  return {...store, sessions: {...store.sessions, locked: tracedLock(store.sessions, meters)}}
+}
+
+type Appended = {sealed: readonly SealedEvent[]; state: SessionState}
+
+function tracedLock(sessions: SessionStore, meters: Meters): SessionStore['locked'] {
+  return (key, work) =>
+    inSpan(
+      'holdfast.session',
+      SpanKind.INTERNAL,
+      () => whose(key),
+      async span => {
+        let appended: Appended | null = null
+        const result = await sessions.locked(key, locked => {
+          if (span.isRecording()) span.setAttributes(sessionFields(key.tenant, locked.state))
+          return work(watched(locked, sealed => (appended = sealed)))
+        })
+        // Only now is it so: until here everything might have been rolled back.
+        const kept = appended as Appended | null
+        if (kept && span.isRecording()) {
+          span.setAttributes({...sessionFields(key.tenant, kept.state), 'holdfast.events': kept.sealed.length})
+        }
+        for (const {event} of kept?.sealed ?? []) count(meters, key, event, kept?.state)
+        return result
+      },
+    )
+}
+
+function whose({tenant, session}: SessionKey) {
+  return {'holdfast.tenant': tenant, 'holdfast.session_id': session, 'gen_ai.conversation.id': session}
+}
+
+function watched(locked: LockedSession, tell: (appended: Appended) => void): LockedSession {
+  return {
+    ...locked,
+    append: async (sealed, commit) => {
+      await locked.append(sealed, commit)
+      tell({sealed, state: commit.state})
+    },
+  }
+}
+
+function count(meters: Meters, {tenant}: SessionKey, event: Event, state: SessionState | undefined): void {
+  meters.add('holdfast.events', {tenant, kind: event.kind})
+  const outcome = endOf(event)
+  const agent = state?.run?.pin.agent ?? ''
+  if (outcome) meters.add('holdfast.runs.ended', {tenant, agent, outcome})
+  const [what, status] = event.kind.split('.')
+  if ((what !== 'operation' && what !== 'approval') || !('operation' in event.data)) return
+  const {operation} = event.data
+  const tool = state?.operations.find(({id}) => id === operation)?.tool ?? ''
+  meters.add('holdfast.operations', {tenant, tool, status: `${what}.${status}`})
+}
+
+function endOf(event: Event): string | null {
+  switch (event.kind) {
+    case 'run.completed':
+      return event.data.outcome
+    case 'run.cancelled':
+      return 'cancelled'
+    case 'run.failed':
+      return event.data.retryable ? 'failed_retryable' : 'failed_final'
+    default:
+      return null
+  }
+}

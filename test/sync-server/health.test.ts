@@ -1,0 +1,104 @@
+import {describe, expect, test} from 'vitest'
+import {createSyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
+import {createRegistry} from '../../sync-server/telemetry/registry.ts'
+import {headersOf, trustingAuth} from './support/caller.ts'
+import {testDatabase} from './support/database.ts'
+import {movableClock} from './support/environment.ts'
+
+const database = testDatabase()
+
+function server(options: Partial<SyncServerOptions> = {}) {
+  return createSyncServer({
+    store: database.store,
+    authenticate: trustingAuth,
+    facts: {read: async () => null},
+    operations: {},
+    ...options,
+  })
+}
+const ready = async (served: ReturnType<typeof server>) => {
+  const response = await served.app.request('/readyz')
+  return {status: response.status, ...(await response.json())}
+}
+
+describe('a process that is asked whether it can work', () => {
+  test('says yes once it has started, and no before and after it stood still', async () => {
+    const environment = movableClock()
+    const served = server({environment, limits: {sweepMs: 3_600_000}})
+    expect(await ready(served)).toMatchObject({status: 503, parts: {store: 'ok', driver: 'not_started'}})
+    await served.start()
+    expect(await ready(served)).toEqual({
+      status: 200,
+      ok: true,
+      parts: {store: 'ok', migrations: 'ok', driver: 'ok'},
+    })
+    environment.advance(4 * 3_600_000)
+    expect(await ready(served)).toMatchObject({status: 503, parts: {driver: 'late'}})
+    await served.close()
+  })
+
+  test.each([
+    ['that cannot be reached', () => Promise.reject(new Error('ECONNREFUSED 10.0.0.1')), 'unreachable', 'unknown'],
+    ['that lacks a migration', () => Promise.resolve(false), 'ok', 'pending'],
+  ])('names the store %s, and not its address', async (_, migrated, store, migrations) => {
+    const served = server({store: {...database.store, health: {migrated}}})
+    await served.start()
+    const answer = await ready(served)
+    expect(answer).toEqual({status: 503, ok: false, parts: {store, migrations, driver: 'ok'}})
+    await served.close()
+  })
+
+  test('a store is not ready while a migration of this build is missing', async () => {
+    expect(await database.store.health.migrated()).toBe(true)
+    await database.sql.query(`DELETE FROM hf_migrations WHERE name = 'models-run-totals'`)
+    expect(await database.store.health.migrated()).toBe(false)
+    await database.sql.query(`INSERT INTO hf_migrations (name) VALUES ('models-run-totals')`)
+  })
+})
+
+describe('metrics for Prometheus', () => {
+  test('are there only when asked for, and only for whoever may see them', async () => {
+    expect((await server().app.request('/metrics')).status).toBe(404)
+    const metrics = {authorise: (request: Request) => request.headers.get('authorization') === 'Bearer scraper'}
+    const served = server({metrics})
+    await served.app.request('/v1/sessions', {headers: headersOf({tenant: 'acme', subject: 'ana'})})
+    const denied = await served.app.request('/metrics')
+    expect([denied.status, (await denied.json()).error.message]).toEqual([404, 'No such route.'])
+    const scraped = await served.app.request('/metrics', {headers: {authorization: 'Bearer scraper'}})
+    expect(scraped.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(await scraped.text()).toContain(
+      'http_server_request_duration_seconds_count{method="GET",route="/v1/sessions",status="200"} 1\n',
+    )
+  })
+
+  test('are written as the format wants them: counters, cumulative buckets, escaped labels', () => {
+    const registry = createRegistry()
+    registry.add('holdfast.runs.ended', {outcome: 'finished', agent: 'a"b\\c\nd'}, 1)
+    registry.add('holdfast.runs.ended', {agent: 'a"b\\c\nd', outcome: 'finished'}, 2)
+    for (const value of [1, 20, 2_000_000]) registry.record('gen_ai.client.token.usage', {}, value)
+    const lines = registry.text().split('\n')
+    expect(lines).toContain('# TYPE holdfast_runs_ended_total counter')
+    expect(lines).toContain('holdfast_runs_ended_total{agent="a\\"b\\\\c\\nd",outcome="finished"} 3')
+    const tokens = lines.filter(line => line.startsWith('gen_ai_client_token_usage_tokens'))
+    expect(tokens.slice(0, 4)).toEqual([
+      'gen_ai_client_token_usage_tokens_bucket{le="1"} 1',
+      'gen_ai_client_token_usage_tokens_bucket{le="16"} 1',
+      'gen_ai_client_token_usage_tokens_bucket{le="64"} 2',
+      'gen_ai_client_token_usage_tokens_bucket{le="256"} 2',
+    ])
+    expect(tokens.slice(-3)).toEqual([
+      'gen_ai_client_token_usage_tokens_bucket{le="+Inf"} 3',
+      'gen_ai_client_token_usage_tokens_sum 2000021',
+      'gen_ai_client_token_usage_tokens_count 3',
+    ])
+    expect(lines.at(-1)).toBe('')
+  })
+
+  test('[SYNC-6] no caller can fill the memory: what is too many is counted together', () => {
+    const registry = createRegistry()
+    for (let i = 0; i < 1500; i++) registry.add('holdfast.events', {tenant: `t${i}`, kind: 'x'}, 1)
+    const lines = registry.text().split('\n')
+    expect(lines).toHaveLength(2 + 1000 + 1 + 1)
+    expect(lines).toContain('holdfast_events_total{overflow="true"} 500')
+  })
+})
