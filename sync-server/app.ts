@@ -9,6 +9,8 @@ import type {OperationContext} from './authority/operation-context.ts'
 import type {Models, TenantBudgets} from './model-config.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
+import type {RateLimits} from './rate-limit.ts'
+import {accessRoutes} from './routes/access.ts'
 import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {approverRoutes} from './routes/approvers.ts'
@@ -16,7 +18,7 @@ import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
-import {authenticated, bodyWithinLimit, speaksProtocol} from './routes/guards.ts'
+import {authenticated, bodyWithinLimit, notRevoked, speaksProtocol, withinRate} from './routes/guards.ts'
 import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
@@ -34,6 +36,8 @@ export type AppParts = {
   context: OperationContext
   worker: DueWorker
   eraser: Eraser
+  auditorRole: string
+  rates: RateLimits
   authenticate: Authenticate
   models: Models
   gateway: ModelGateway
@@ -56,7 +60,8 @@ export function createApp(parts: AppParts): App {
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   healthRoutes(app, parts.health)
   app.use(tracedRequests(parts.meters))
-  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), bodyWithinLimit(parts.bodyBytes))
+  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
+  app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, worker)
   sessionRoutes(app, context)
   custodyRoutes(app, context)
@@ -67,6 +72,7 @@ export function createApp(parts: AppParts): App {
   agentRoutes(app, {...context, publisherRole: parts.publisherRole})
   erasureRoutes(app, parts.eraser)
   subjectRoutes(app, parts.eraser)
+  accessRoutes(app, parts.eraser, parts.auditorRole)
   passportRoutes(app, context)
   runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
@@ -84,7 +90,7 @@ function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
     allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
-    exposeHeaders: [protocolHeader],
+    exposeHeaders: [protocolHeader, 'retry-after'],
     allowMethods: ['GET', 'POST'],
     maxAge: 600,
   })

@@ -8,6 +8,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
+import {v7} from 'uuid'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {type Authenticate, type Principal, principalSchema} from './principal.ts'
 
@@ -62,6 +63,7 @@ export async function issueToken(options: {
     .setIssuer(options.issuer)
     .setAudience(options.audience)
     .setIssuedAt()
+    .setJti(v7())
     .setExpirationTime(expires)
     .sign(secretKey(options.secret))
 }
@@ -100,6 +102,7 @@ function principalOf(payload: JWTPayload): Principal {
     subject: payload.sub,
     roles: payload.roles ?? [],
     expiresAt: (payload.exp ?? 0) * 1000,
+    token: {id: payload.jti ?? null, issuedAt: (payload.iat ?? 0) * 1000},
   })
 }
 

@@ -6,6 +6,7 @@ export type Poke =
   | {type: 'inbox'; tenant: TenantId; role: string}
   /** For somebody whose role was lent to them: their token does not name it. */
   | {type: 'inbox'; tenant: TenantId; subject: SubjectId}
+  | {type: 'revoked'; tenant: TenantId; subject: SubjectId}
   | {type: 'agents'; tenant: TenantId}
   | {type: 'erased'; tenant: TenantId; subject: SubjectId}
   | {type: 'fact'; tenant: TenantId; subject?: SubjectId; key: string}

@@ -1,6 +1,7 @@
 import type {SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import type {Json} from '../runtime/protocol/json.ts'
 import type {Owner} from './principal.ts'
+import type {LayerRule} from './retention.ts'
 
 /** What is being erased: these sessions of a subject, or, with `whole`, everything of the subject. */
 export type ErasureScope = {
@@ -21,6 +22,8 @@ export interface DataLayer {
   readonly derived?: boolean
   /** Deletes for good and says how many records; called again after a crash, it deletes what is left. */
   erase(scope: ErasureScope): Promise<number>
+  /** Deletes what was last touched before a time (ms), under the rule of the server's `retention` that is named. */
+  readonly expiry?: {rule: LayerRule; before(cutoff: number): Promise<number>}
   /** Everything it keeps of a subject, one JSON a record. */
   records(owner: Owner): AsyncIterable<Json>
 }

@@ -13,8 +13,11 @@ import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
 import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
 import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
+import {ownLayers} from './own-layers.ts'
 import type {Authenticate} from './principal.ts'
 import {createPulse} from './pulse.ts'
+import {type RateLimits, standardRates} from './rate-limit.ts'
+import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
@@ -47,6 +50,8 @@ export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from '.
 export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
 export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
+export type {Rate, RateLimits} from './rate-limit.ts'
+export type {Days, LayerRule, Retention} from './retention.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -78,6 +83,8 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Requests a second, and at once, of one subject and of one tenant in this process. */
+    rates?: Partial<RateLimits>
     /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
     models?: Partial<GatewayLimits>
   }
@@ -86,9 +93,13 @@ export type SyncServerOptions = {
   roles?: {
     /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
     operator?: string
+    /** May read the audit of its tenant; `auditor` unless told. */
+    auditor?: string
     /** May publish agents and move the active version; `publisher` unless told. */
     publisher?: string
   }
+  /** How long each layer is kept; see `Retention` for what holds unless told. */
+  retention?: Partial<Retention>
   erasure?: {
     /**
      * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
@@ -123,7 +134,7 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` naming the operation, limit, webhook, price or budget that cannot work
+ * @throws HoldfastError `misconfigured` naming the operation, limit, webhook, price, budget or retention that cannot work
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -131,6 +142,7 @@ export type SyncServer = {
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkOperations(options.operations)
+  const retention = retentionOf(options.retention)
   const {facts} = options
   const registry = options.metrics ? createRegistry() : null
   const meters = createMeters(registry)
@@ -149,7 +161,8 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkWebhooks(webhooks)
   const context = {store, facts, operations, bus, environment, webhooks, onFault}
   const worker = openDueWorker(context)
-  const eraser = {...context, ...eraserOf(options)}
+  const layers = [...ownLayers(store, environment), ...(options.layers ?? [])]
+  const eraser = {...context, layers, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
   checkModels(models, budgets)
   const gateway = new ModelGateway({
@@ -159,12 +172,14 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     observe: tracedCalls(store, meters),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
-  const sweep = () => sweepOnce(worker, eraser, gateway)
+  const sweep = () => sweepOnce({worker, eraser, gateway, retention})
   const closing = new AbortController()
   const app = createApp({
     context,
     worker,
     eraser,
+    auditorRole: options.roles?.auditor ?? 'auditor',
+    rates: {...standardRates, ...options.limits?.rates},
     authenticate: options.authenticate,
     models,
     gateway,
@@ -207,9 +222,8 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   }
 }
 
-function eraserOf({layers, roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority> {
+function eraserOf({roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority | 'layers'> {
   return {
-    layers: layers ?? [],
     operatorRole: roles?.operator ?? 'operator',
     rewriteFiles: erasure?.rewriteFiles ?? true,
   }

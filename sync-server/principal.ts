@@ -15,6 +15,8 @@ export const principalSchema = z.strictObject({
   roles: z.array(z.string().min(1).max(100).refine(isStorable, storable)).max(100),
   /** Milliseconds since 1970; live streams end then. */
   expiresAt: z.number(),
+  /** Which token it came with, for revocation; a host whose tokens have neither id nor date leaves it out. */
+  token: z.strictObject({id: z.string().max(200).nullable(), issuedAt: z.number()}).optional(),
 })
 export type Principal = z.infer<typeof principalSchema>
 

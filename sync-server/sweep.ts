@@ -1,10 +1,15 @@
 import type {DueWorker} from './authority/due-worker.ts'
 import {type Eraser, sweepErasures} from './authority/erase.ts'
+import {sweepRetention} from './authority/retire.ts'
 import type {ModelGateway} from './model-gateway.ts'
+import type {Retention} from './retention.ts'
 
-/** One round of what only time brings about: whatever is due, erasures, and generations left open. */
-export async function sweepOnce(worker: DueWorker, eraser: Eraser, gateway: ModelGateway): Promise<void> {
+export type Swept = {worker: DueWorker; eraser: Eraser; gateway: ModelGateway; retention: Retention}
+
+/** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
+export async function sweepOnce({worker, eraser, gateway, retention}: Swept): Promise<void> {
   await worker.round()
+  await sweepRetention(eraser, retention)
   await sweepErasures(eraser)
   await gateway.sweep()
 }

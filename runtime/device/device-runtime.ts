@@ -365,6 +365,7 @@ class DeviceRuntime {
         router: this.parts.router,
         registry: this.#registry.read,
         readFact: this.#facts.read,
+        readFacts: this.#facts.readMany,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
         memory,
@@ -392,6 +393,8 @@ class DeviceRuntime {
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
+    // What changed while this device did not listen is not said again.
+    if (connection.state === 'live') void this.#facts.refreshAll().catch(() => undefined)
     this.#wakeAll()
   }
 

@@ -99,7 +99,9 @@ export class RunLoop {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
       else if (error.details.waitFor === 'version') this.#rest({for: 'version', why: error.message})
-      else if (isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full'))
+      else if (
+        isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full', 'rate_limited')
+      )
         this.#restForServer(error)
       else await this.#fail(error, before)
     }

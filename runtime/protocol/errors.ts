@@ -9,6 +9,7 @@ export const errorMeanings = {
   bad_input: 'A value did not match what this call expects.',
   unauthenticated: 'The request carries no valid token.',
   token_expired: 'The token has expired; ask for a new one and try again.',
+  rate_limited: 'Too many requests; the details say how long to wait.',
   forbidden: 'The caller may not do this.',
   not_found: 'No such record, or it belongs to somebody else.',
   erased: 'The session was erased on request or when its time was over; nothing more can be added to it.',

@@ -27,6 +27,7 @@ import {limits} from './version.ts'
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
  *     │ ◀──── event: erased {}                        List the sessions again: something is to be purged.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
+ *     │ POST /v1/facts {keys, known?} ──────────────▶ several at once; what is as the device knows it is not sent again
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
@@ -177,6 +178,7 @@ export const modelListSchema = z.strictObject({
   models: z.array(z.strictObject({name: z.string(), provider: z.string()})),
 })
 
+export {factsAnswerSchema, factsRequestSchema} from './fact.ts'
 export {modelCallSchema, modelFailureSchema} from './model-call.ts'
 export {usageAnswerSchema} from './usage.ts'
 

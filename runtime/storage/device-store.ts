@@ -73,6 +73,9 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  forgetFact(key: string): Promise<void>
+  /** Keys of all copies that this device holds. */
+  factKeys(): Promise<string[]>
   /** The server's registry of agents as it was last fetched, or null. */
   agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
   saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>

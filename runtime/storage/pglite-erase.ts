@@ -5,7 +5,12 @@ import type {ErasedSession} from './device-store.ts'
 type Sql = Pick<Transaction, 'query'>
 
 /** Every table of the device that holds something of one session. */
-const tablesOfSession = ['holdfast_events', 'holdfast_documents', 'holdfast_document_updates'] as const
+const tablesOfSession = [
+  'holdfast_events',
+  'holdfast_documents',
+  'holdfast_document_updates',
+  'holdfast_divergences',
+] as const
 
 export async function eraseSession(
   tx: Sql,

@@ -38,6 +38,11 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    forgetFact: async key => {
+      await db.query('delete from holdfast_facts where key = $1', [key])
+    },
+    factKeys: async () =>
+      (await rows<{key: string}>(db, 'select key from holdfast_facts order by key', [])).map(({key}) => key),
     agents: () => agentsOf(db),
     saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),

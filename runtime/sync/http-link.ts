@@ -2,7 +2,7 @@ import {EventSourceParserStream} from 'eventsource-parser/stream'
 import * as z from 'zod'
 import {inboxItemSchema} from '../protocol/approval.ts'
 import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
-import {factSchema} from '../protocol/fact.ts'
+import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
@@ -65,6 +65,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     },
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
+    facts: async request => (await http.json(factsAnswerSchema, 'POST', '/v1/facts', request)).facts,
     live: (onMessage, signal) => http.live(onMessage, signal),
     agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),

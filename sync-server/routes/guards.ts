@@ -1,9 +1,12 @@
 import type {MiddlewareHandler} from 'hono'
 import {bodyLimit} from 'hono/body-limit'
+import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
 import {type Authenticate, principalSchema} from '../principal.ts'
+import {type RateLimits, rateLimiter} from '../rate-limit.ts'
+import type {Store} from '../storage/store.ts'
 import type {Env} from './http.ts'
 
 /** A device of another protocol is told so before anything it sends is taken for something else. */
@@ -36,6 +39,34 @@ export function authenticated(authenticate: Authenticate): MiddlewareHandler<Env
     const principal = principalSchema.safeParse(await authenticate(c.req.raw))
     if (!principal.success) throw badPrincipal(principal.error.issues[0]?.message)
     c.set('principal', principal.data)
+    await next()
+  }
+}
+
+/** Asked after every token that is valid: what was taken back must not work until it expires by itself. */
+export function notRevoked({revocations}: Store): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const principal = c.get('principal')
+    if (principal.token && (await revocations.isRevoked(principal, principal.token))) {
+      throw new HoldfastError('unauthenticated', 'The token has been revoked.')
+    }
+    await next()
+  }
+}
+
+/** One subject cannot use up its tenant, nor one tenant the server. */
+export function withinRate(limits: RateLimits, environment: Environment): MiddlewareHandler<Env> {
+  const wait = rateLimiter(environment.now)
+  return async (c, next) => {
+    const {tenant, subject} = c.get('principal')
+    const own = wait(JSON.stringify([tenant, subject]), limits.subject)
+    const waitMs = own > 0 ? own : wait(JSON.stringify([tenant]), limits.tenant)
+    if (waitMs > 0) {
+      const whose = own > 0 ? 'subject' : 'tenant'
+      const {perSecond} = limits[whose]
+      const message = `Too many requests of this ${whose}, at most ${perSecond} a second are taken: wait ${waitMs} ms.`
+      throw new HoldfastError('rate_limited', message, {details: {of: whose, waitMs}})
+    }
     await next()
   }
 }

@@ -23,6 +23,7 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   stale_epoch: 409,
   too_large: 413,
   version_mismatch: 426,
+  rate_limited: 429,
   budget_exhausted: 429,
   model_failed: 502,
   deadline: 504,
@@ -30,8 +31,11 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
 
 /** What the caller is told of an error; a fault of ours keeps its words at home. */
 export function errorAnswer(c: Context, error: unknown): Response {
-  const status = error instanceof HoldfastError ? statuses[error.code] : undefined
-  if (error instanceof HoldfastError && status) return c.json({error: error.toBody()}, status)
+  const known = error instanceof HoldfastError ? error : null
+  const status = known ? statuses[known.code] : undefined
+  // Seconds, rounded up: a second too long costs less than another refusal.
+  if (known?.code === 'rate_limited') c.header('retry-after', String(Math.ceil(Number(known.details.waitMs) / 1000)))
+  if (known && status) return c.json({error: known.toBody()}, status)
   const fault = new HoldfastError('internal', 'The server failed; nothing of this request is known to have been kept.')
   return c.json({error: fault.toBody()}, 500)
 }

@@ -49,6 +49,7 @@ async function deliver(
     const messages = await box.take(Math.min(heartbeatMs, left))
     if (messages === 'closed') return
     for (const message of messages) await send(stream, message)
+    if (messages.some(({type}) => type === 'expired')) return
     if (messages.length === 0) await stream.write(': still here\n\n')
   }
 }
@@ -69,6 +70,9 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return {type: 'agents'}
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
+    // It asks with its token again then, and hears that it is over.
+    case 'revoked':
+      return poke.subject === subject ? {type: 'expired'} : null
     case 'fact':
       return poke.subject === undefined || poke.subject === subject ? {type: 'fact', key: poke.key} : null
   }

@@ -54,6 +54,7 @@ const layers: readonly RowLayer[] = [
     statement: `DELETE FROM hf_events WHERE ${ofSession} AND kind = 'document.updated'`,
   },
   {name: 'transcript', kept: null, statement: `DELETE FROM hf_events WHERE ${ofSession}`},
+  {name: 'calls', kept: null, statement: `DELETE FROM hf_calls WHERE ${ofSession}`},
   {name: 'runs', kept: null, statement: `DELETE FROM hf_runs WHERE ${ofSession}`},
   {name: 'working state', kept: null, statement: 'DELETE FROM hf_sessions WHERE tenant = $1 AND id = $2'},
 ]

@@ -14,6 +14,8 @@ export type SessionTarget = {
   of: SubjectId | null
   branches: 'keep' | 'erase'
   derived: boolean
+  /** Only if nothing was added since (ms), which is looked up once it is locked. */
+  idleSince?: number
 }
 
 /** An erasure whose rows are gone; what the other layers need to know to follow. */
@@ -59,6 +61,15 @@ export type OrphanedEffect = {
   status: Extract<OperationStatus, 'executed' | 'failed' | 'uncertain'>
   outcome: Json
   at: number
+}
+
+/** What time brings to an end: looks and deletions across tenants, at most `limit` records a call. [RET-1] */
+export interface Keeping {
+  /** Sessions that nothing was added to since `before` (ms), references only. */
+  idleSessions(before: number, limit: number): Promise<{tenant: TenantId; session: SessionId}[]>
+  /** Drops operations that ended before, with their approvals, whose session was erased. */
+  dropReceipts(before: number, limit: number): Promise<void>
+  dropAudit(before: number, limit: number): Promise<void>
 }
 
 /** The devices that hold copies of a subject's records, and what each has still to purge. [RET-3] */

@@ -118,10 +118,15 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       `CREATE TABLE hf_tombstones (
         tenant TEXT NOT NULL, session TEXT NOT NULL, subject TEXT NOT NULL, erasure TEXT NOT NULL, at BIGINT NOT NULL,
         PRIMARY KEY (tenant, session))`,
+      'CREATE INDEX hf_sessions_idle ON hf_sessions (updated_at)',
+      'CREATE INDEX hf_audit_by_time ON hf_audit (at)',
       'CREATE INDEX hf_tombstones_by_erasure ON hf_tombstones (tenant, erasure)',
       `CREATE TABLE hf_devices (
         tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, first_seen BIGINT NOT NULL,
         last_seen BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
+      `CREATE TABLE hf_revocations (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, token TEXT NOT NULL, at BIGINT NOT NULL,
+        PRIMARY KEY (tenant, subject, token))`,
       `CREATE TABLE hf_purges (
         tenant TEXT NOT NULL, erasure TEXT NOT NULL, device TEXT NOT NULL, subject TEXT NOT NULL, purged_at BIGINT,
         PRIMARY KEY (tenant, erasure, device))`,
@@ -173,6 +178,14 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       `CREATE TABLE hf_active_versions (
         tenant TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, moved_by TEXT NOT NULL,
         moved_at BIGINT NOT NULL, PRIMARY KEY (tenant, name))`,
+    ],
+  },
+  {
+    name: 'calls',
+    statements: [
+      `CREATE TABLE hf_calls (
+        tenant TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (tenant, id))`,
+      'CREATE INDEX hf_calls_by_session ON hf_calls (tenant, session)',
     ],
   },
 ]

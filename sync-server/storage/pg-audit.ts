@@ -11,15 +11,27 @@ export function pgAudit(sql: Sql): AuditTrail {
         'SELECT * FROM hf_audit WHERE tenant = $1 AND about = $2 ORDER BY at, id',
         [tenant, about],
       )
-      return rows.map(row => ({
-        tenant: row.tenant as TenantId,
-        subject: row.subject as SubjectId,
-        action: row.action,
-        about: row.about,
-        reason: JSON.parse(row.reason),
-        at: Number(row.at),
-      }))
+      return rows.map(toEntry)
     },
+    page: async (tenant, after, limit) => {
+      const rows = await sql.query<AuditRow & {id: string}>(
+        'SELECT * FROM hf_audit WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3',
+        [tenant, after, limit + 1],
+      )
+      const entries = rows.slice(0, limit).map(row => ({id: row.id, ...toEntry(row)}))
+      return {entries, next: rows.length > limit ? (entries.at(-1)?.id ?? null) : null}
+    },
+  }
+}
+
+function toEntry(row: AuditRow): AuditEntry {
+  return {
+    tenant: row.tenant as TenantId,
+    subject: row.subject as SubjectId,
+    action: row.action,
+    about: row.about,
+    reason: JSON.parse(row.reason),
+    at: Number(row.at),
   }
 }
 

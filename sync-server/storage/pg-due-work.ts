@@ -2,11 +2,12 @@ import type {TenantId} from '../../runtime/protocol/ids.ts'
 import type {DueChange, DueItem, DueName, DueWork} from './due-work.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
-export function pgDueWork(sql: Sql): DueWork {
+/** `across` sees what is due in every tenant; everything else names one. */
+export function pgDueWork(sql: Sql, across: Sql): DueWork {
   return {
     claim: async ({now, leaseMs, limit}) => {
       // Asked again in the update: whoever waited for a row that another took finds it leased and leaves it.
-      const rows = await sql.query<DueRow>(
+      const rows = await across.query<DueRow>(
         `UPDATE hf_due SET leased_until = $2, attempts = attempts + 1
          WHERE leased_until <= $1 AND due_at <= $1 AND (tenant, name, key) IN
            (SELECT tenant, name, key FROM hf_due WHERE leased_until <= $1 AND due_at <= $1 ORDER BY due_at LIMIT $3)
@@ -39,7 +40,7 @@ export function pgDueWork(sql: Sql): DueWork {
       ])
     },
     takeOver: async now => {
-      await sql.query(
+      await across.query(
         `UPDATE hf_due SET leased_until = 0, due_at = CASE WHEN due_at > $1 THEN $1 ELSE due_at END
          WHERE leased_until > 0 OR attempts > 0`,
         [now],

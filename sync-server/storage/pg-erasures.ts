@@ -17,7 +17,7 @@ import {insertAudit} from './pg-audit.ts'
 import {jsonText} from './project-events.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
-export function pgErasures(sql: Sql): ErasureBook {
+export function pgErasures(sql: Sql, across: Sql): ErasureBook {
   return {
     begin: order => sql.transaction(tx => begin(tx, order)),
     finish: (ref, layers, at) => sql.transaction(tx => finish(tx, ref, layers, at)),
@@ -31,7 +31,7 @@ export function pgErasures(sql: Sql): ErasureBook {
     },
     settle: effect => sql.transaction(tx => settle(tx, effect)),
     unfinished: async limit => {
-      const rows = await sql.query<ErasureRow>(
+      const rows = await across.query<ErasureRow>(
         'SELECT * FROM hf_erasures WHERE erased_at IS NULL OR files_at IS NULL ORDER BY requested_at LIMIT $1',
         [limit],
       )
@@ -146,8 +146,10 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
   const subject = row.subject as SubjectId
   if (of !== null && of !== subject) return null
   const family = await lockSessions(tx, tenant, subject)
-  // Somebody else erased it between the two looks.
-  if (!family.some(({id}) => id === session)) return earlierErasure(tx, tenant, order)
+  const found = family.find(({id}) => id === session)
+  // Somebody else erased it, or added to it, between the two looks.
+  if (!found) return earlierErasure(tx, tenant, order)
+  if (order.idleSince !== undefined && found.updatedAt >= order.idleSince) return null
   const branches = branchesOf(family, session)
   const erased = order.branches === 'erase' ? branches : []
   return {
@@ -174,17 +176,18 @@ async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTa
   return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: []}
 }
 
-type Member = {id: SessionId; parent: SessionId | null}
+type Member = {id: SessionId; parent: SessionId | null; updatedAt: number}
 
 /** In the order of their ids, so that two erasures wait for each other instead of blocking each other for ever. */
 async function lockSessions(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<Member[]> {
-  const rows = await tx.query<{id: string; state: string}>(
-    'SELECT id, state FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
+  const rows = await tx.query<{id: string; state: string; updated_at: number}>(
+    'SELECT id, state, updated_at FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
     [tenant, subject],
   )
   return rows.map(row => ({
     id: row.id as SessionId,
     parent: (JSON.parse(row.state) as SessionState).forkedFrom?.session ?? null,
+    updatedAt: Number(row.updated_at),
   }))
 }
 

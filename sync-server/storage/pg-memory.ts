@@ -6,7 +6,7 @@ import type {ErasedMemory, LockedMemory, MemoryStore} from './memory-store.ts'
 import {insertAudit} from './pg-audit.ts'
 import {placeholders, type Sql, type SqlQuery, type SqlValue} from './sql.ts'
 
-export function pgMemory(sql: Sql): MemoryStore {
+export function pgMemory(sql: Sql, across: Sql): MemoryStore {
   return {
     locked: (owner, work) => sql.transaction(async tx => work(await lockedMemory(tx, owner))),
     changes: (owner, after, limit) => changes(sql, owner, after, limit),
@@ -24,7 +24,7 @@ export function pgMemory(sql: Sql): MemoryStore {
       }))
     },
     overdue: async (now, limit) => {
-      const rows = await sql.query<{tenant: string; subject: string; id: string}>(
+      const rows = await across.query<{tenant: string; subject: string; id: string}>(
         `SELECT tenant, subject, id FROM hf_memory
          WHERE status IN ('accepted', 'corrected') AND valid_until <= $1 ORDER BY valid_until LIMIT $2`,
         [now, limit],

@@ -13,7 +13,7 @@ import type {
   SpendingLimit,
 } from './token-store.ts'
 
-export function pgModelCalls(sql: Sql): ModelCallBook {
+export function pgModelCalls(sql: Sql, across: Sql): ModelCallBook {
   return {
     claim: (call, limits) =>
       sql.transaction(async tx => {
@@ -29,7 +29,7 @@ export function pgModelCalls(sql: Sql): ModelCallBook {
         return {status: 'taken', call: callRow(winner)}
       }),
     settle: (ref, owner, end, last) => sql.transaction(tx => settle(tx, ref, owner, end, last)),
-    expire: (now, limit) => expire(sql, now, limit),
+    expire: (now, limit) => expire(sql, across, now, limit),
     get: async ref => {
       const row = await find(sql, ref)
       return row ? callRow(row) : null
@@ -137,8 +137,8 @@ const lost: ModelFailure = {
   reason: 'lost',
 }
 
-async function expire(sql: Sql, now: number, limit: number): Promise<number> {
-  const due = await sql.query<{tenant: TenantId; subject: SubjectId; key: string}>(
+async function expire(sql: Sql, across: Sql, now: number, limit: number): Promise<number> {
+  const due = await across.query<{tenant: TenantId; subject: SubjectId; key: string}>(
     `SELECT tenant, subject, key FROM hf_model_calls WHERE status = 'open' AND lease_until < $1
      ORDER BY lease_until LIMIT $2`,
     [now, limit],

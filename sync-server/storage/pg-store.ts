@@ -7,9 +7,11 @@ import {pgDelegations} from './pg-delegations.ts'
 import {pgDevices} from './pg-devices.ts'
 import {pgDueWork} from './pg-due-work.ts'
 import {pgErasures} from './pg-erasures.ts'
+import {pgKeeping} from './pg-keeping.ts'
 import {pgLedger} from './pg-ledger.ts'
 import {pgMemory} from './pg-memory.ts'
 import {pgModelCalls} from './pg-model-calls.ts'
+import {pgRevocations} from './pg-revocations.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {pgTasks} from './pg-tasks.ts'
 import {pgTokens} from './pg-tokens.ts'
@@ -17,6 +19,7 @@ import {scrub} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 import {subjectRecords} from './subject-records.ts'
+import {tenantWall} from './tenant-wall.ts'
 
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
@@ -26,23 +29,28 @@ import {subjectRecords} from './subject-records.ts'
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
   await migrate(sql)
+  const wall = await tenantWall(sql)
+  const one = wall.sql
   return {
-    sessions: pgSessions(sql),
-    ledger: pgLedger(sql),
-    approvals: pgApprovals(sql),
-    audit: pgAudit(sql),
-    delegations: pgDelegations(sql),
-    keys: pgApproverKeys(sql),
-    due: pgDueWork(sql),
-    agents: pgAgents(sql),
-    memory: pgMemory(sql),
-    erasures: pgErasures(sql),
-    devices: pgDevices(sql),
-    records: owner => subjectRecords(sql, owner),
+    sessions: pgSessions(one),
+    ledger: pgLedger(one),
+    approvals: pgApprovals(one),
+    audit: pgAudit(one),
+    delegations: pgDelegations(one),
+    keys: pgApproverKeys(one),
+    due: pgDueWork(one, wall.across('due work')),
+    erasures: pgErasures(one, wall.across('unfinished erasures')),
+    devices: pgDevices(one),
+    keeping: pgKeeping(wall.across('retention')),
+    revocations: pgRevocations(one),
+    records: owner => subjectRecords(one, owner),
     scrub: () => scrub(sql),
-    modelCalls: pgModelCalls(sql),
-    tokens: pgTokens(sql),
-    tasks: pgTasks(sql),
+    walled: wall.stands,
+    agents: pgAgents(one),
+    memory: pgMemory(one, wall.across('memory that ended')),
+    modelCalls: pgModelCalls(one, wall.across('model calls left open')),
+    tokens: pgTokens(one, wall.across('token streams that ended')),
+    tasks: pgTasks(one),
     health: {migrated: () => isMigrated(sql)},
   }
 }

@@ -5,7 +5,7 @@ import type {TokenStore} from './token-store.ts'
 /** Rows of one read; each holds what one write had ready. */
 const readRows = 200
 
-export function pgTokens(sql: Sql): TokenStore {
+export function pgTokens(sql: Sql, across: Sql): TokenStore {
   return {
     append: (ref, owner, chunk, {leaseUntil, spent}) =>
       sql.transaction(async tx => {
@@ -45,7 +45,7 @@ export function pgTokens(sql: Sql): TokenStore {
       )
     },
     forget: (endedBefore, limit) =>
-      sql.transaction(async tx => {
+      across.transaction(async tx => {
         const calls = await tx.query<{tenant: string; subject: string; key: string}>(
           `SELECT tenant, subject, key FROM hf_model_calls c WHERE ended_at < $1 AND EXISTS
              (SELECT 1 FROM hf_model_parts p WHERE p.tenant = c.tenant AND p.subject = c.subject AND p.key = c.key)

@@ -2,6 +2,7 @@ import type {ApprovalRecord} from '../../runtime/protocol/approval.ts'
 import type {Envelope, Event} from '../../runtime/protocol/event.ts'
 import type {
   ApprovalId,
+  CallId,
   DeviceId,
   EventId,
   OperationId,
@@ -19,7 +20,7 @@ import type {AgentListing, AgentManifest, SessionSummary, UncertainItem} from '.
 import type {Owner} from '../principal.ts'
 import type {DelegationBook, KeyBook} from './approver-records.ts'
 import type {DueChange, DueWork} from './due-work.ts'
-import type {DeviceRegister, ErasureBook} from './erasure-book.ts'
+import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
 import type {TaskBook} from './task-book.ts'
 import type {ModelCallBook, TokenStore} from './token-store.ts'
@@ -37,6 +38,8 @@ export interface Store {
   readonly memory: MemoryStore
   readonly erasures: ErasureBook
   readonly devices: DeviceRegister
+  readonly keeping: Keeping
+  readonly revocations: Revocations
   /** Every record about a subject, in every table, as it stands when its turn comes. */
   records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
   /**
@@ -44,6 +47,8 @@ export interface Store {
    * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
    */
   scrub(): Promise<boolean>
+  /** Whether the database itself keeps tenants apart, should a statement forget to. [RET-5] */
+  readonly walled: boolean
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
   readonly tasks: TaskBook
@@ -112,7 +117,14 @@ export type Known = {
   /** Which event took a device's sequence number in this session. */
   deviceSeqs: Map<string, EventId>
   runs: Set<RunId>
+  calls: Set<CallId>
   operations: Set<OperationId>
+}
+
+/** Ids that a reply gives to the calls it makes. */
+export function callsIn(event: Event): CallId[] {
+  if (event.kind !== 'model.replied') return []
+  return event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
 }
 
 export function deviceSeqKey(device: DeviceId | null, deviceSeq: number | null): string {
@@ -211,9 +223,20 @@ export type AuditEntry = {
   at: number
 }
 
+/** Access that ended before its tokens did. What is revoked stays so. */
+export interface Revocations {
+  /** One token by its id, or, without one, every token issued until `at` (ms). */
+  revoke(owner: Owner, token: string | null, at: number): Promise<void>
+  isRevoked(owner: Owner, token: {id: string | null; issuedAt: number}): Promise<boolean>
+}
+
+export type AuditPage = {entries: (AuditEntry & {id: string})[]; next: string | null}
+
 export interface AuditTrail {
   /** Append-only. */
   record(entry: AuditEntry): Promise<void>
   /** Oldest first. */
   about(tenant: TenantId, about: string): Promise<AuditEntry[]>
+  /** All of a tenant, oldest first, after the entry with this id; `next` is where the next page begins, if there is one. */
+  page(tenant: TenantId, after: string, limit: number): Promise<AuditPage>
 }

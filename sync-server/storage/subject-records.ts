@@ -44,7 +44,41 @@ export const subjectTables: readonly Table[] = [
   },
   {layer: 'tombstones', name: 'hf_tombstones', where: 'subject = $2', key: ['session'], json: []},
   {layer: 'devices', name: 'hf_devices', where: 'subject = $2', key: ['subject', 'id'], json: []},
+  {layer: 'revocations', name: 'hf_revocations', where: 'subject = $2', key: ['subject', 'token'], json: []},
   {layer: 'purges', name: 'hf_purges', where: 'subject = $2', key: ['erasure', 'device'], json: []},
+  {layer: 'model calls', name: 'hf_model_calls', where: 'subject = $2', key: ['subject', 'key'], json: []},
+  {
+    layer: 'token streams',
+    name: 'hf_model_parts',
+    where: 'subject = $2',
+    key: ['subject', 'key', 'first'],
+    json: ['body'],
+  },
+  {layer: 'run totals', name: 'hf_run_totals', where: 'subject = $2', key: ['run'], json: []},
+  {layer: 'memory', name: 'hf_memory', where: 'subject = $2', key: ['subject', 'id'], json: ['body']},
+  {
+    layer: 'memory sources',
+    name: 'hf_memory_sources',
+    where: 'subject = $2',
+    key: ['subject', 'item', 'session'],
+    json: [],
+  },
+  {
+    layer: 'memory vectors',
+    name: 'hf_memory_vectors',
+    where: 'subject = $2',
+    key: ['subject', 'item', 'embedder'],
+    json: [],
+  },
+  {layer: 'memory cursors', name: 'hf_memory_subjects', where: 'subject = $2', key: ['subject'], json: []},
+  {
+    layer: 'published agents',
+    name: 'hf_agent_versions',
+    where: 'published_by = $2',
+    key: ['name', 'version'],
+    json: ['manifest'],
+  },
+  {layer: 'active agents', name: 'hf_active_versions', where: 'moved_by = $2', key: ['name'], json: []},
 ]
 
 /** Rows that are in memory at a time. */
@@ -69,7 +103,8 @@ async function* rowsOf(sql: Sql, table: Table, {tenant, subject}: Owner): AsyncI
     for (const {text} of rows) {
       const row = JSON.parse(text) as Record<string, Json>
       after = key.map(column => row[column] as SqlValue)
-      for (const column of json) row[column] = JSON.parse(row[column] as string)
+      // A forgotten memory has an empty body.
+      for (const column of json) row[column] = row[column] === '' ? null : JSON.parse(row[column] as string)
       yield row
     }
     if (rows.length < pageRows) return

@@ -92,6 +92,8 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
+    forgetFact: key => write('forgetting a fact', () => store.forgetFact(key)),
+    factKeys: () => read(() => store.factKeys()),
     agents: () => read(() => store.agents()),
     // In the background, at no certain point among the others.
     saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),

@@ -42,6 +42,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
       await started.send(text)
       navigate(addressOf(started.id))
     })
+  const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
   const branch = useCallback(
     (after: number) => {
       if (!session) return
@@ -120,6 +121,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             view={view}
             onRetry={() => void run(async () => session?.retry())}
             onTakeOver={() => void run(async () => session?.takeOver())}
+            onExtend={() => void run(async () => session?.extend())}
+            onStop={stop}
             connection={device.connection.state}
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
@@ -128,7 +131,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           keptUnder={sessionId ?? 'new'}
           underWay={view !== null && isUnderWay(view.status)}
           onSend={send}
-          onStop={() => void run(async () => session?.cancel('Stopped by Maya.'))}
+          onStop={stop}
         />
       </div>
       <aside className="desk-side" aria-label="Reply and details">

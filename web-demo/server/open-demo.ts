@@ -49,6 +49,7 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
     app.route('/demo', demoRoutes(secret, shop))
     app.all('/v1/*', c => sync.fetch(c.req.raw))
     app.get('/healthz', c => sync.fetch(c.req.raw))
+    app.get('/readyz', c => sync.fetch(c.req.raw))
     return {app, sync, closeDatabase: database.close}
   } catch (error) {
     await database.close()

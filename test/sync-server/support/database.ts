@@ -1,6 +1,6 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {afterAll, beforeAll} from 'vitest'
-import {openNodeDatabase} from '../../../runtime/node.ts'
+import {openNodeDatabase} from '../../../runtime/storage/pglite/open-node.ts'
 import {openPgStore, pgliteSql, type Sql, type Store} from '../../../sync-server/index.ts'
 
 export type TestDatabase = {readonly db: PGlite; readonly sql: Sql; readonly store: Store}

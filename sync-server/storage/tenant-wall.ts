@@ -1,0 +1,114 @@
+import type {Sql, SqlQuery, SqlValue} from './sql.ts'
+
+/** Why the server looks beyond one tenant: the sweep's rounds, and nothing a request can reach. */
+export type AcrossTenants =
+  | 'due work'
+  | 'unfinished erasures'
+  | 'retention'
+  | 'memory that ended'
+  | 'model calls left open'
+  | 'token streams that ended'
+
+export type TenantWall = {
+  /** Sees the rows of the tenant that a statement names as `$1`, and no others. */
+  sql: Sql
+  across(reason: AcrossTenants): Sql
+  /** False when the host's connection passes through every wall and may not make a role that does not. */
+  stands: boolean
+}
+
+const role = 'holdfast_tenant'
+/** Any number that stays the same: "wall" in ASCII. */
+const wallLock = 0x77616c6c
+
+/**
+ * The second wall between tenants, after the `tenant = $1` of each statement: the database itself shows a transaction
+ * one tenant's rows, so a statement that forgets its tenant finds nothing. [RET-5] Tables are taken from the catalogue,
+ * so a new one stands behind it too. Costs a statement a transaction.
+ */
+export async function tenantWall(sql: Sql): Promise<TenantWall> {
+  const bypasses = await isAboveWalls(sql)
+  const stands = await build(sql, bypasses)
+  if (!stands) return {sql, across: () => sql, stands}
+  const as = bypasses ? role : null
+  return {sql: behind(sql, as, null), across: reason => behind(sql, as, reason), stands}
+}
+
+async function isAboveWalls(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{above: boolean}>(
+    'SELECT rolsuper OR rolbypassrls AS above FROM pg_roles WHERE rolname = current_user',
+  )
+  return row?.above !== false
+}
+
+async function build(sql: Sql, needsRole: boolean): Promise<boolean> {
+  try {
+    await sql.transaction(async tx => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [wallLock])
+      if (needsRole) await makeRole(tx)
+      for (const table of await unwalledTables(tx)) await wallIn(tx, table, needsRole)
+      // Somebody else may have made the role, and this connection may not take it.
+      if (needsRole) await tx.query(`SELECT set_config('role', $1, true)`, [role])
+    })
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === '42501') return false
+    throw error
+  }
+}
+
+async function makeRole(tx: SqlQuery): Promise<void> {
+  const [known] = await tx.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role])
+  if (known) return
+  // Roles are the whole cluster's: a server on another of its databases may make it at the same moment.
+  await tx.query(
+    `DO $$ BEGIN CREATE ROLE ${role} NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
+  )
+  await tx.query(`GRANT ${role} TO CURRENT_USER`)
+}
+
+async function unwalledTables(tx: SqlQuery): Promise<string[]> {
+  const rows = await tx.query<{name: string}>(
+    `SELECT c.relname AS name FROM pg_class c
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped
+     WHERE c.relkind = 'r' AND c.relname LIKE 'hf\\_%' AND c.relnamespace = CAST(current_schema() AS REGNAMESPACE)
+       AND NOT EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'hf_one_tenant')`,
+  )
+  return rows.map(({name}) => name)
+}
+
+async function wallIn(tx: SqlQuery, table: string, grant: boolean): Promise<void> {
+  await tx.query(
+    `CREATE POLICY hf_one_tenant ON ${table} USING (tenant = current_setting('holdfast.tenant', true)
+       OR current_setting('holdfast.across', true) <> '')`,
+  )
+  await tx.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`)
+  // For the tables' own owner too, whom Postgres else lets through.
+  await tx.query(`ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`)
+  if (grant) await tx.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`)
+}
+
+function behind(sql: Sql, as: string | null, reason: AcrossTenants | null): Sql {
+  const transaction: Sql['transaction'] = work =>
+    sql.transaction(async tx => {
+      if (as) await tx.query(`SELECT set_config('role', $1, true)`, [as])
+      if (reason) await tx.query(`SELECT set_config('holdfast.across', $1, true)`, [reason])
+      return work(reason ? tx : naming(tx))
+    })
+  return {query: (text, params) => transaction(tx => tx.query(text, params)), transaction}
+}
+
+/** Tells the database the tenant of each statement before it runs; a statement without one gets nobody's. */
+function naming(tx: SqlQuery): SqlQuery {
+  let current: SqlValue = null
+  return {
+    query: async (text, params) => {
+      const tenant = typeof params?.[0] === 'string' ? params[0] : ''
+      if (tenant !== current) {
+        await tx.query(`SELECT set_config('holdfast.tenant', $1, true)`, [tenant])
+        current = tenant
+      }
+      return tx.query(text, params)
+    },
+  }
+}
