@@ -3,10 +3,10 @@ import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
+import type {DueWorker} from './authority/due-worker.ts'
 import type {Eraser} from './authority/erase.ts'
 import type {MemoryContext} from './authority/memory-context.ts'
 import type {OperationContext} from './authority/operation-context.ts'
-import type {OperationDriver} from './authority/operations.ts'
 import type {Models, TenantBudgets} from './model-config.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Authenticate} from './principal.ts'
@@ -14,6 +14,7 @@ import type {RateLimits} from './rate-limit.ts'
 import {accessRoutes} from './routes/access.ts'
 import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
+import {approverRoutes} from './routes/approvers.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
@@ -35,7 +36,7 @@ import {tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
-  driver: OperationDriver
+  worker: DueWorker
   memory: MemoryContext
   eraser: Eraser
   auditorRole: string
@@ -56,7 +57,7 @@ export type AppParts = {
 
 /** Puts the guards before the routes: protocol, size, caller, and only then anything that reads the request. */
 export function createApp(parts: AppParts): App {
-  const {context, driver} = parts
+  const {context, worker} = parts
   const app = new Hono<Env>()
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
@@ -64,10 +65,11 @@ export function createApp(parts: AppParts): App {
   app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
-  eventRoutes(app, context, driver)
+  eventRoutes(app, context, worker)
   sessionRoutes(app, context)
   custodyRoutes(app, context)
-  approvalRoutes(app, context, driver)
+  approvalRoutes(app, context, worker)
+  approverRoutes(app, context)
   factRoutes(app, context.facts)
   runRoutes(app, context)
   agentRoutes(app, {...context, publisherRole: parts.publisherRole})

@@ -4,6 +4,8 @@ import type {SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 export type Poke =
   | {type: 'head'; tenant: TenantId; subject: SubjectId; session: SessionId; head: number}
   | {type: 'inbox'; tenant: TenantId; role: string}
+  /** For somebody whose role was lent to them: their token does not name it. */
+  | {type: 'inbox'; tenant: TenantId; subject: SubjectId}
   | {type: 'revoked'; tenant: TenantId; subject: SubjectId}
   | {type: 'agents'; tenant: TenantId}
   | {type: 'memory'; tenant: TenantId; subject: SubjectId}

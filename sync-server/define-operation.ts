@@ -3,11 +3,32 @@ import type {Json} from '../runtime/protocol/json.ts'
 import type {Basis, ToolContract} from '../runtime/protocol/tool.ts'
 import type {BoundFacts, FactValue} from './facts.ts'
 
-export type Authorisation =
-  | {allow: string}
-  /** A person who holds `role` decides within `expiresInMs` milliseconds. */
-  | {approval: {role: string; reason: string; expiresInMs: number}}
-  | {deny: string}
+export type Authorisation = {allow: string} | {approval: ApprovalRequest} | {deny: string}
+
+/** Who decides, and until when. */
+export type ApprovalRequest = {
+  role: string
+  reason: string
+  /** Milliseconds until it expires undecided. */
+  expiresInMs: number
+  /** How many different people have to say yes, one to five; one unless told. */
+  approvers?: number
+  /** Whether the one who asked may be among them, if they hold the role; unless told, only where one is enough. */
+  requesterMayDecide?: boolean
+  /** Holders of this role may decide as well when nobody has after so many milliseconds. */
+  escalate?: {role: string; afterMs: number}
+}
+
+/**
+ * A bound on what a tool may do in a tenant or, with `per: 'subject'`, for each of its subjects. It is checked in the
+ * transaction that records the start, so that no two processes both take the last place. Over `concurrency` an
+ * operation waits for a free place; over any other it is refused with `over_limit`, which model and person are told.
+ */
+export type OperationLimit =
+  | {kind: 'rate'; starts: number; inMs: number; per?: 'tenant' | 'subject'}
+  | {kind: 'amount'; sum: number; inMs: number; per?: 'tenant' | 'subject'}
+  | {kind: 'single'; amount: number}
+  | {kind: 'concurrency'; atOnce: number; per?: 'tenant' | 'subject'}
 
 /** A fact of the basis that is no longer as it was when the operation was proposed. */
 export type ChangedFact = {key: string; was: string; now: FactValue | null}
@@ -42,7 +63,14 @@ export interface OperationDefinition<Input = unknown> {
    * Finds out, by the operation id, whether the effect took place. `notExecuted` is final, so say it only when the
    * effect cannot take place any more either; else `unknown`, and the server asks again later. [OP-4]
    */
-  reconcile(request: OperationRequest<Input>): Promise<Reconciliation>
+  reconcile?(request: OperationRequest<Input>): Promise<Reconciliation>
+  /** Holders of this role may say what happened while it is uncertain; needed where there is no `reconcile`. */
+  verdictRole?: string
+  limits?: readonly OperationLimit[]
+  /** What one operation counts towards the limits `amount` and `single`: zero or more, in a unit of your own. */
+  amount?(input: Input): number
+  /** An amount in words for model and person, like "€12.00"; the bare number unless told. */
+  amountWords?(amount: number): string
 }
 
 /** What `operations` takes: every external tool under its own name. */

@@ -1,5 +1,4 @@
 import type {Environment} from '../runtime/protocol/environment.ts'
-import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
 import type {Authority} from './authority/authority.ts'
@@ -7,8 +6,10 @@ import type {Eraser} from './authority/erase.ts'
 import {expireMemory} from './authority/memory.ts'
 import {memoryLayer} from './authority/memory-layer.ts'
 import {memorySearch} from './authority/memory-search.ts'
-import {operationDriver} from './authority/operations.ts'
+import {openDueWorker} from './authority/open-due-worker.ts'
+import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
 import {type Bus, createBus} from './bus.ts'
+import {checkOperations} from './check-operations.ts'
 import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
@@ -34,14 +35,17 @@ import {tracedStore} from './telemetry/traced-store.ts'
 export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
+export type {Webhook} from './authority/webhooks.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
 export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
+  type ApprovalRequest,
   type Authorisation,
   type ChangedFact,
   defineOperation,
   type OperationDefinition,
   OperationFailed,
+  type OperationLimit,
   type OperationRequest,
   type Operations,
   type Reconciliation,
@@ -74,10 +78,17 @@ export type SyncServerOptions = {
   environment?: Environment
   /** Pokes between processes; within this one unless told. */
   bus?: Bus
+  /** Who is told outside, by signed webhooks; nobody unless told. */
+  notify?: {webhooks: readonly Webhook[]}
+  /**
+   * Other processes work on the same database at the same time: what they have under way is left to them until their
+   * leases run out. False unless told; then `start` takes over at once what an earlier process left.
+   */
+  sharesDatabase?: boolean
   limits?: {
     /** Bytes of a request body; 1 MiB unless told. */
     bodyBytes?: number
-    /** Milliseconds between two looks for expired approvals and open operations; 5,000 unless told. */
+    /** Milliseconds between two looks for work that has become due; 5,000 unless told. */
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
@@ -132,8 +143,7 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` for an operation under another name than its tool's or with another effect, for a
- * price or budget that is none, and for a retention that cannot be kept
+ * @throws HoldfastError `misconfigured` naming the operation, limit, webhook, price, budget or retention that cannot work
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
  * await server.start()
@@ -156,10 +166,12 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   }
   const sweepMs = options.limits?.sweepMs ?? 5000
   const pulse = createPulse(environment, sweepMs)
-  const context = {store, facts, operations, bus, environment, onFault}
-  const driver = operationDriver(context)
+  const webhooks = options.notify?.webhooks ?? []
+  checkWebhooks(webhooks)
+  const context = {store, facts, operations, bus, environment, webhooks, onFault}
+  const worker = openDueWorker(context)
   const search = memorySearch(context, options.memory?.embedder ?? null)
-  const memory = {store, bus, environment, onFault, search, policy: options.memory?.policy ?? askTheSubject}
+  const memory = {...context, search, policy: options.memory?.policy ?? askTheSubject}
   const layers = [...ownLayers(store), memoryLayer(context), ...(options.layers ?? [])]
   const eraser = {...context, layers, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
@@ -172,13 +184,13 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     ...(options.limits?.models && {limits: options.limits.models}),
   })
   const sweep = async () => {
-    await sweepOnce({context, driver, eraser, gateway, retention})
+    await sweepOnce({worker, eraser, gateway, retention})
     await expireMemory(memory)
   }
   const closing = new AbortController()
   const app = createApp({
     context,
-    driver,
+    worker,
     memory,
     eraser,
     auditorRole: options.roles?.auditor ?? 'auditor',
@@ -209,11 +221,12 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
       stopSweep = repeat(() => sweep().then(pulse.beat), sweepMs, onFault)
-      await driver.scan(Number.MAX_SAFE_INTEGER)
+      if (!options.sharesDatabase) await store.due.takeOver(environment.now())
+      await worker.round()
       pulse.beat()
     },
     idle: async () => {
-      await driver.idle()
+      await worker.idle()
       await search.idle()
     },
     sweep,
@@ -222,7 +235,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       unsubscribe?.()
       await stopSweep?.()
       await gateway.close()
-      await driver.close()
+      await worker.close()
       await search.close()
     },
   }
@@ -232,16 +245,5 @@ function eraserOf({roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Autho
   return {
     operatorRole: roles?.operator ?? 'operator',
     rewriteFiles: erasure?.rewriteFiles ?? true,
-  }
-}
-
-function checkOperations(operations: Operations): void {
-  for (const [name, {tool}] of Object.entries(operations)) {
-    if (tool.name !== name) {
-      throw new HoldfastError('misconfigured', `operations.${name}: expected a tool of this name, got "${tool.name}".`)
-    }
-    if (tool.effect !== 'external') {
-      throw new HoldfastError('misconfigured', `operations.${name}: expected effect "external", got "${tool.effect}".`)
-    }
   }
 }

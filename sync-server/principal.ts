@@ -3,7 +3,7 @@ import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import {subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
 
 /** A lookup key from outside: a NUL cannot be stored as text, and a half surrogate would be stored as something else. */
-function isStorable(text: string): boolean {
+export function isStorable(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }
 const storable = 'expected well-formed text without NUL'

@@ -1,36 +1,17 @@
-import {expireApproval} from './authority/approvals.ts'
+import type {DueWorker} from './authority/due-worker.ts'
 import {type Eraser, sweepErasures} from './authority/erase.ts'
-import {defaultDeadlineMs, type OperationContext} from './authority/operation-context.ts'
-import type {OperationDriver} from './authority/operations.ts'
 import {sweepRetention} from './authority/retire.ts'
 import type {ModelGateway} from './model-gateway.ts'
 import type {Retention} from './retention.ts'
 
-export type Swept = {
-  context: OperationContext
-  driver: OperationDriver
-  eraser: Eraser
-  gateway: ModelGateway
-  retention: Retention
-}
+export type Swept = {worker: DueWorker; eraser: Eraser; gateway: ModelGateway; retention: Retention}
 
-/**
- * One round of what only time brings about: undecided approvals, what outlived its retention, erasures, operations and
- * generations left open.
- */
-export async function sweepOnce({context, driver, eraser, gateway, retention}: Swept): Promise<void> {
-  const now = context.environment.now()
-  for (const {tenant, approval} of await context.store.approvals.overdue(now, 100)) {
-    await expireApproval(context, tenant, approval)
-  }
+/** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
+export async function sweepOnce({worker, eraser, gateway, retention}: Swept): Promise<void> {
+  await worker.round()
   await sweepRetention(eraser, retention)
   await sweepErasures(eraser)
-  await driver.scan(now - 2 * longestDeadline(context))
   await gateway.sweep()
-}
-
-function longestDeadline({operations}: OperationContext): number {
-  return Math.max(defaultDeadlineMs, ...Object.values(operations).map(({deadlineMs}) => deadlineMs ?? 0))
 }
 
 /** Repeats `round` with `everyMs` between two, never two at once; returns a function that stops it and waits. */

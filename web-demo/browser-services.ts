@@ -13,7 +13,7 @@ export const browserServices: Services = {
     runtime ??= openDesk()
     return runtime
   },
-  inbox: () => openInbox({url: location.origin, token: demoToken('theo')}),
+  inbox: person => openInbox({url: location.origin, token: demoToken(person), offline: {name: person}}),
   shop: async () => {
     return shopSchema.parse(await fetchJson('/demo/shop'))
   },

@@ -1,4 +1,5 @@
 import {createContext, use} from 'react'
+import type {Person} from './people.ts'
 import type {BrowserRuntime, Inbox} from './runtime-types.ts'
 import type {Shop} from './shop/order.ts'
 
@@ -6,7 +7,8 @@ import type {Shop} from './shop/order.ts'
 export interface Services {
   /** The same runtime every time; the first call opens it. */
   runtime(): Promise<BrowserRuntime>
-  inbox(): Inbox
+  /** Of whoever works at the approvals page. */
+  inbox(person: Person): Inbox
   shop(): Promise<Shop>
   reload(): void
 }

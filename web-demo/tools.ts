@@ -43,3 +43,7 @@ export const deskTools = [lookupOrder, findOrders, draftReply, addToPlan, refund
 /** Up to here the policy authorises a refund by itself; above, the role below decides. */
 export const policyLimitCents = 5_000
 export const approverRole = 'approver'
+/** Above this two approvers have to say yes. */
+export const twoPersonLimitCents = 30_000
+/** Asked as well when nobody has decided for a while. */
+export const escalationRole = 'head'

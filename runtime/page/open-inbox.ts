@@ -1,24 +1,49 @@
 import {systemEnvironment} from '../platform/environment.ts'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
+import type {Delegation, NewDelegation} from '../protocol/delegation.ts'
 import type {Environment} from '../protocol/environment.ts'
-import {HoldfastError} from '../protocol/errors.ts'
-import type {ApprovalId} from '../protocol/ids.ts'
+import type {ApprovalId, DelegationId, OperationId} from '../protocol/ids.ts'
 import type {Connection} from '../protocol/session-view.ts'
+import type {Settlement, UncertainItem} from '../protocol/wire.ts'
+import {approverLink} from '../sync/approver-link.ts'
 import {type CuttableLink, httpLink} from '../sync/http-link.ts'
-import {backoffMs, initialSync, onSignal, type SyncState} from '../sync/sync-state.ts'
+import {browserInboxMemory, type InboxMemory, type KeptDecision, processInboxMemory} from './inbox-memory.ts'
+import {LiveInbox} from './live-inbox.ts'
 
-export type InboxState = {items: InboxItem[]; connection: Connection}
+export type InboxState = {
+  items: InboxItem[]
+  /** Operations whose outcome this person may be the only one to tell. [OP-4] */
+  uncertain: UncertainItem[]
+  /** What was decided here and not yet by the server, and what the server then refused. [APP-4] */
+  decisions: KeptDecision[]
+  /** When the server last showed all this, by this device's clock; null when it never has. */
+  seenAt: number | null
+  connection: Connection
+}
+
+/** `kept`: signed and kept on this device until the server can be asked; nothing has been decided yet. [APP-4] */
+export type Decided = 'decided' | 'kept'
 
 /** An approver's inbox: what waits for a decision and what was decided, live from the server. [APP-6] */
 export interface Inbox {
   /** Told the state now and on every change; returns how to stop. */
   subscribe(listener: (state: InboxState) => void): () => void
   /**
-   * Decides one approval; `digest` is that of what was on the screen. [APP-3]
+   * Decides one approval; `digest` is that of what was on the screen. [APP-3] Out of reach of the server it signs the
+   * decision and hands it in later, if the inbox was opened with `offline` and has been online once.
    *
    * @throws HoldfastError `refused` when it is decided, voided or expired already, `forbidden`, `offline`
    */
-  decide(approval: ApprovalId, decision: Decision): Promise<InboxItem>
+  decide(approval: ApprovalId, decision: Decision): Promise<Decided>
+  /** Forgets a decision that the server refused, once the person has read why. */
+  dismiss(nonce: string): Promise<void>
+  /** @throws HoldfastError `refused` when it is no longer uncertain, `offline` */
+  settle(operation: OperationId, said: Settlement): Promise<void>
+  /** Roles that this person has lent or was lent, latest first. */
+  delegations(): Promise<Delegation[]>
+  /** @throws HoldfastError `forbidden` for a role that the token does not name, `bad_input` */
+  delegate(wish: NewDelegation): Promise<Delegation>
+  revokeDelegation(delegation: DelegationId): Promise<Delegation>
   close(): void
 }
 
@@ -26,107 +51,42 @@ export interface Inbox {
  * Opens the inbox of whoever the token names; needs no database and no worker.
  *
  * @example
- * const inbox = openInbox({url: location.origin, token: async () => token})
+ * const inbox = openInbox({url: location.origin, token: async () => token, offline: {name: 'theo'}})
  * inbox.subscribe(({items}) => render(items))
  */
 export function openInbox(options: {
   url: string
   token: string | (() => Promise<string>)
+  /**
+   * Keeps the list and signed decisions on this device under a name that is the person's own; `label` is what the
+   * server's list of keys calls the device. Without it the inbox works online only.
+   */
+  offline?: {name: string; label?: string; memory?: InboxMemory}
   environment?: Environment
   link?: CuttableLink
 }): Inbox {
-  const {url, token, environment = systemEnvironment} = options
+  const {url, token, offline, environment = systemEnvironment} = options
   const link = options.link ?? httpLink({url, token: async () => (typeof token === 'string' ? token : token())})
-  const live = new LiveInbox(link, environment)
+  const server = approverLink(link)
+  const live = new LiveInbox({
+    link,
+    server,
+    environment,
+    memory: offline ? (offline.memory ?? browserInboxMemory(offline.name)) : processInboxMemory(),
+    label: offline ? (offline.label ?? 'Browser') : null,
+  })
   live.start()
   return {
     subscribe: listener => live.subscribe(listener),
-    decide: async (approval, decision) => {
-      const item = await link.decide(approval, decision)
-      // The decision stands, whether or not the list can be read again now.
-      await live.refresh().catch(() => undefined)
-      return item
+    decide: (approval, decision) => live.decide(approval, decision),
+    dismiss: nonce => live.dismiss(nonce),
+    settle: async (operation, said) => {
+      await server.settle(operation, said)
+      live.refreshQuietly()
     },
+    delegations: () => server.delegations(),
+    delegate: wish => server.delegate(wish),
+    revokeDelegation: delegation => server.revokeDelegation(delegation),
     close: () => live.close(),
-  }
-}
-
-class LiveInbox {
-  #items: InboxItem[] = []
-  #sync: SyncState = initialSync
-  readonly #stop = new AbortController()
-  readonly #listeners = new Set<(state: InboxState) => void>()
-
-  constructor(
-    private readonly link: CuttableLink,
-    private readonly environment: Environment,
-  ) {}
-
-  subscribe(listener: (state: InboxState) => void): () => void {
-    this.#listeners.add(listener)
-    listener(this.#state)
-    return () => this.#listeners.delete(listener)
-  }
-
-  start(): void {
-    void this.#run()
-  }
-
-  close(): void {
-    this.#stop.abort()
-    this.link.setOnline(false)
-  }
-
-  async refresh(): Promise<void> {
-    this.#items = await this.link.inbox('all')
-    this.#tell()
-  }
-
-  get #state(): InboxState {
-    const {state, detail} = this.#sync
-    return {items: this.#items, connection: {state, detail}}
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted) {
-      try {
-        await this.link.live(message => {
-          if (message.type === 'hello') this.#become(onSignal(this.#sync, {type: 'connected'}))
-          if (message.type === 'hello' || message.type === 'inbox') this.#refreshQuietly()
-        }, this.#stop.signal)
-        this.#become(onSignal(this.#sync, {type: 'ended'}))
-      } catch (error) {
-        this.#become(onSignal(this.#sync, {type: 'failed', error: HoldfastError.from(error, 'offline')}))
-      }
-      await this.#pause(backoffMs(this.#sync.failures, this.environment.random()))
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      this.#stop.signal.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer)
-          resolve()
-        },
-        {once: true},
-      )
-    })
-  }
-
-  /** A failed look is repeated with the next poke or connection. */
-  #refreshQuietly(): void {
-    this.refresh().catch(() => undefined)
-  }
-
-  #become(sync: SyncState): void {
-    this.#sync = sync
-    this.#tell()
-  }
-
-  #tell(): void {
-    for (const listener of this.#listeners) listener(this.#state)
   }
 }

@@ -3,7 +3,7 @@ import type {Event} from './event.ts'
 import type {CallId, RunId} from './ids.ts'
 import {jsonBytes, sameJson} from './json.ts'
 import {refuseMigration} from './migration.ts'
-import {isVoidable, operationTransitions} from './operation.ts'
+import {isOperationEvent, isVoidable, type OperationEvent, operationFault, operationTransitions} from './operation.ts'
 import type {Refusal} from './refusal.ts'
 import {isActive, isRunTransition, type RunStatus, runTransitions} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState, sessionStatus} from './session.ts'
@@ -41,7 +41,7 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   if (event.kind === 'message.posted') return refuseMessage(state, event)
   if (event.kind === 'custody.assumed') return refuseAssumption(state, event)
   if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
-  if (Object.hasOwn(operationTransitions, event.kind)) return refuseOperationTransition(state, event)
+  if (isOperationEvent(event)) return refuseOperationTransition(state, event)
   return null
 }
 
@@ -176,14 +176,11 @@ function refuseProposal(
   return refused(event, 'a newer instruction that no step has seen', 'loop', ['answer the call as superseded'])
 }
 
-function refuseOperationTransition(state: SessionState, event: Event): Refusal | null {
-  if (!('operation' in event.data)) return null
+function refuseOperationTransition(state: SessionState, event: OperationEvent): Refusal | null {
   const id = event.data.operation
   const operation = state.operations.find(open => open.id === id)
-  const owner = event.kind.startsWith('approval.') ? 'approval service' : 'operation service'
-  if (!operation) return refused(event, 'no open operation under this id', owner, [])
-  const from = operationTransitions[event.kind] ?? []
-  return from.includes(operation.status) ? null : refused(event, `an operation that is ${operation.status}`, owner, [])
+  const fault = operation ? operationFault(operation, event) : 'no open operation under this id'
+  return fault === null ? null : refused(event, fault, operationTransitions[event.kind].owner, [])
 }
 
 function refused(event: Event, met: string, owner: Refusal['owner'], legal: string[]): Refusal {

@@ -39,6 +39,8 @@ export const callIdSchema = prefixed('cal', 'call')
 export const operationIdSchema = prefixed('opn', 'operation')
 export const approvalIdSchema = prefixed('apr', 'approval')
 export const eventIdSchema = prefixed('evt', 'event')
+export const delegationIdSchema = prefixed('dlg', 'delegation')
+export const approverKeyIdSchema = prefixed('key', 'key')
 export const correlationIdSchema = prefixed('cor', 'correlation')
 export const memoryIdSchema = prefixed('mem', 'memory')
 export const memoryChangeIdSchema = prefixed('mch', 'memory change')
@@ -54,6 +56,8 @@ export type CallId = z.infer<typeof callIdSchema>
 export type OperationId = z.infer<typeof operationIdSchema>
 export type ApprovalId = z.infer<typeof approvalIdSchema>
 export type EventId = z.infer<typeof eventIdSchema>
+export type DelegationId = z.infer<typeof delegationIdSchema>
+export type ApproverKeyId = z.infer<typeof approverKeyIdSchema>
 export type CorrelationId = z.infer<typeof correlationIdSchema>
 export type MemoryId = z.infer<typeof memoryIdSchema>
 export type MemoryChangeId = z.infer<typeof memoryChangeIdSchema>
@@ -69,6 +73,8 @@ export type GeneratedIds = {
   operation: OperationId
   approval: ApprovalId
   event: EventId
+  delegation: DelegationId
+  key: ApproverKeyId
   correlation: CorrelationId
   memory: MemoryId
   memoryChange: MemoryChangeId
@@ -84,6 +90,8 @@ const idPrefixes: Record<keyof GeneratedIds, string> = {
   operation: 'opn',
   approval: 'apr',
   event: 'evt',
+  delegation: 'dlg',
+  key: 'key',
   correlation: 'cor',
   memory: 'mem',
   memoryChange: 'mch',

@@ -9,8 +9,11 @@ import {
   type OperationId,
   operationIdSchema,
   type RunId,
+  type SubjectId,
+  subjectIdSchema,
 } from './ids.ts'
 import {type Json, jsonSchema} from './json.ts'
+import type {Refusal} from './refusal.ts'
 import {type Basis, basisSchema} from './tool.ts'
 
 /**
@@ -20,6 +23,7 @@ import {type Basis, basisSchema} from './tool.ts'
  *   proposed ─▶ awaiting_approval ─▶ authorised ─▶ started ─▶ executed
  *      │               │                 │            ├──▶ failed
  *      ├▶ refused      ├▶ rejected       ├▶ refused   └──▶ uncertain ─▶ executed | failed
+ *      │               ├▶ refused        │
  *      │               ├▶ expired        │
  *      └───────────────┴─────────────────┴▶ voided
  */
@@ -35,20 +39,32 @@ export const proposalKinds = {
 }
 
 const reason = z.string().max(2000)
+/** The person who said so, because no system could tell. [OP-4] */
+const settledBy = subjectIdSchema.optional()
 export const refusalCodeSchema = z.enum([
   'unknown_tool',
   'version_mismatch',
   'invalid_input',
   'not_authorised',
   'stale',
+  'over_limit',
 ])
 
 export const operationKinds = {
   'operation.refused': z.strictObject({operation: operationIdSchema, code: refusalCodeSchema, reason}),
   'operation.authorised': z.strictObject({operation: operationIdSchema, digest: digestSchema, reason}),
-  'operation.started': z.strictObject({operation: operationIdSchema, digest: digestSchema}),
-  'operation.executed': z.strictObject({operation: operationIdSchema, receipt: jsonSchema}),
-  'operation.failed': z.strictObject({operation: operationIdSchema, reason}),
+  'operation.started': z.strictObject({
+    operation: operationIdSchema,
+    digest: digestSchema,
+    /** What it counts towards the tool's limits. */
+    amount: z.number().nonnegative().optional(),
+    /** Whose word settles it if nothing else can. */
+    verdictRole: z.string().min(1).max(100).optional(),
+    /** Until then the call may be under way; milliseconds since 1970. */
+    answersBy: z.number().optional(),
+  }),
+  'operation.executed': z.strictObject({operation: operationIdSchema, receipt: jsonSchema, settledBy}),
+  'operation.failed': z.strictObject({operation: operationIdSchema, reason, settledBy}),
   'operation.uncertain': z.strictObject({operation: operationIdSchema, reason}),
   'operation.voided': z.strictObject({operation: operationIdSchema, reason, because: eventIdSchema.optional()}),
 }
@@ -75,7 +91,20 @@ export type OperationState = {
   tool: string
   status: OperationStatus
   basis: Basis
-  approval: {id: ApprovalId; role: string; reason: string; expiresAt: number} | null
+  approval: {
+    id: ApprovalId
+    role: string
+    reason: string
+    expiresAt: number
+    /** How many people have to say yes, and who has. */
+    approvers: number
+    endorsedBy: readonly SubjectId[]
+    /** Whose authority was used for it: somebody and whoever they lent their role to are one voice. */
+    voices: readonly SubjectId[]
+    escalatedTo: string | null
+  } | null
+  /** Whose word settles it while it is uncertain; null until it has started. */
+  verdictRole: string | null
   /** Receipt, or why there is none; null until the operation has ended. */
   outcome: Json
 }
@@ -89,32 +118,76 @@ export function hasEnded(operation: OperationState): boolean {
   return ['executed', 'failed', 'refused', 'rejected', 'expired', 'voided'].includes(operation.status)
 }
 
-/** Which status each server event needs before it; anything else is refused by name. */
-export const operationTransitions: Record<string, readonly OperationStatus[]> = {
-  'operation.refused': ['proposed', 'authorised'],
-  'operation.authorised': ['proposed'],
-  'approval.requested': ['proposed'],
-  'approval.granted': ['awaiting_approval'],
-  'approval.rejected': ['awaiting_approval'],
-  'approval.expired': ['awaiting_approval'],
-  'operation.started': ['authorised'],
-  'operation.executed': ['started', 'uncertain'],
-  'operation.failed': ['started', 'uncertain'],
-  'operation.uncertain': ['started'],
-  'operation.voided': ['proposed', 'awaiting_approval', 'authorised'],
+type Row = {from: readonly OperationStatus[]; owner: Refusal['owner']; to: readonly OperationStatus[]}
+const approvals = 'approval service'
+const operations = 'operation service'
+
+/** RUN-1: every event about an operation, from where it is legal, whose it is and where it leads. */
+export const operationTransitions = {
+  'operation.refused': {from: ['proposed', 'awaiting_approval', 'authorised'], owner: operations, to: ['refused']},
+  'operation.authorised': {from: ['proposed'], owner: operations, to: ['authorised']},
+  'approval.requested': {from: ['proposed'], owner: approvals, to: ['awaiting_approval']},
+  'approval.endorsed': {from: ['awaiting_approval'], owner: approvals, to: ['awaiting_approval']},
+  'approval.granted': {from: ['awaiting_approval'], owner: approvals, to: ['authorised']},
+  'approval.rejected': {from: ['awaiting_approval'], owner: approvals, to: ['rejected']},
+  'approval.escalated': {from: ['awaiting_approval'], owner: approvals, to: ['awaiting_approval']},
+  'approval.expired': {from: ['awaiting_approval'], owner: approvals, to: ['expired']},
+  'operation.started': {from: ['authorised'], owner: operations, to: ['started']},
+  'operation.executed': {from: ['started', 'uncertain'], owner: operations, to: ['executed']},
+  'operation.failed': {from: ['started', 'uncertain'], owner: operations, to: ['failed']},
+  'operation.uncertain': {from: ['started'], owner: operations, to: ['uncertain']},
+  'operation.voided': {
+    from: ['proposed', 'awaiting_approval', 'authorised'],
+    owner: 'control plane',
+    to: ['voided'],
+  },
+} as const satisfies Record<string, Row>
+export type OperationEvent = Extract<Event, {kind: keyof typeof operationTransitions}>
+
+export function isOperationEvent(event: Event): event is OperationEvent {
+  return Object.hasOwn(operationTransitions, event.kind)
+}
+
+/** What this event meets that forbids it, in words; null when it may happen. */
+export function operationFault(operation: OperationState, event: OperationEvent): string | null {
+  const from: readonly OperationStatus[] = operationTransitions[event.kind].from
+  if (!from.includes(operation.status)) return `an operation that is ${operation.status}`
+  if (event.kind !== 'approval.endorsed' && event.kind !== 'approval.granted') return null
+  return operation.approval ? endorsementFault(operation.approval, event) : 'no approval'
+}
+
+/** Of several people each counts once, and only the last of them grants. */
+function endorsementFault(
+  {id, approvers, endorsedBy, voices}: NonNullable<OperationState['approval']>,
+  {kind, data}: Extract<Event, {kind: 'approval.endorsed' | 'approval.granted'}>,
+): string | null {
+  if (data.approval !== id) return 'another approval'
+  if (endorsedBy.includes(data.by)) return `a yes that ${data.by} has given already`
+  if (voices.includes(data.delegatedBy ?? data.by)) return 'a yes under the same authority'
+  const last = endorsedBy.length + 1 >= approvers
+  if (last === (kind === 'approval.granted')) return null
+  return `an approval by ${endorsedBy.length} of ${approvers} people`
 }
 
 export function proposedOperation(event: Extract<Event, {kind: 'operation.proposed'}>, run: RunId): OperationState {
   const {operation, call, tool, basis} = event.data
-  return {id: operation, call, run, tool, status: 'proposed', basis, approval: null, outcome: null}
+  return {id: operation, call, run, tool, status: 'proposed', basis, approval: null, verdictRole: null, outcome: null}
 }
 
 export function evolveOperation(state: OperationState, event: Event): OperationState {
   switch (event.kind) {
     case 'approval.requested': {
-      const {approval, role, reason, expiresAt} = event.data
-      return {...state, status: 'awaiting_approval', approval: {id: approval, role, reason, expiresAt}}
+      const {approval: id, role, reason, expiresAt, approvers = 1} = event.data
+      const approval = {id, role, reason, expiresAt, approvers, endorsedBy: [], voices: [], escalatedTo: null}
+      return {...state, status: 'awaiting_approval', approval}
     }
+    case 'approval.endorsed':
+      return withApproval(state, ({endorsedBy, voices}) => ({
+        endorsedBy: [...endorsedBy, event.data.by],
+        voices: [...voices, event.data.delegatedBy ?? event.data.by],
+      }))
+    case 'approval.escalated':
+      return withApproval(state, () => ({escalatedTo: event.data.role}))
     case 'approval.granted':
       return {...state, status: 'authorised'}
     case 'approval.rejected':
@@ -124,7 +197,7 @@ export function evolveOperation(state: OperationState, event: Event): OperationS
     case 'operation.authorised':
       return {...state, status: 'authorised'}
     case 'operation.started':
-      return {...state, status: 'started'}
+      return {...state, status: 'started', verdictRole: event.data.verdictRole ?? null}
     case 'operation.executed':
       return {...state, status: 'executed', outcome: event.data.receipt}
     case 'operation.uncertain':
@@ -138,4 +211,13 @@ export function evolveOperation(state: OperationState, event: Event): OperationS
     default:
       return state
   }
+}
+
+type ApprovalState = NonNullable<OperationState['approval']>
+
+function withApproval(
+  state: OperationState,
+  change: (approval: ApprovalState) => Partial<ApprovalState>,
+): OperationState {
+  return state.approval ? {...state, approval: {...state.approval, ...change(state.approval)}} : state
 }

@@ -24,8 +24,20 @@ export type ToolEntry = Base & {
     status: OperationStatus
     reason: string | null
     receipt: Json
-    approval: {id: string; role: string; reason: string; expiresAt: number; digest: string} | null
+    approval: {
+      id: string
+      role: string
+      reason: string
+      expiresAt: number
+      digest: string
+      /** How many people have to say yes, who has, and which role may decide as well by now. */
+      approvers: number
+      endorsedBy: string[]
+      escalatedTo: string | null
+    } | null
     decidedBy: string | null
+    /** The person whose word the outcome is, where no system could tell. */
+    settledBy: string | null
   } | null
 }
 
@@ -90,7 +102,15 @@ const wokenWords: Record<DataOf<'run.woken'>['by'], string> = {
 }
 
 function proposed(card: ToolEntry, id: string): ToolEntry {
-  card.operation = {id, status: 'proposed', reason: null, receipt: null, approval: null, decidedBy: null}
+  card.operation = {
+    id,
+    status: 'proposed',
+    reason: null,
+    receipt: null,
+    approval: null,
+    decidedBy: null,
+    settledBy: null,
+  }
   return card
 }
 
@@ -170,14 +190,17 @@ function updateCard(
   if (!operation) return true
   switch (event.kind) {
     case 'approval.requested': {
-      const {approval, role, reason, expiresAt, digest} = event.data
-      Object.assign(operation, {
-        status: 'awaiting_approval',
-        reason,
-        approval: {id: approval, role, reason, expiresAt, digest},
-      })
+      const {approval: id, role, reason, expiresAt, digest, approvers = 1} = event.data
+      const approval = {id, role, reason, expiresAt, digest, approvers, endorsedBy: [], escalatedTo: null}
+      Object.assign(operation, {status: 'awaiting_approval', reason, approval})
       return true
     }
+    case 'approval.endorsed':
+      operation.approval?.endorsedBy.push(event.data.by)
+      return true
+    case 'approval.escalated':
+      if (operation.approval) operation.approval.escalatedTo = event.data.role
+      return true
     case 'approval.granted':
       Object.assign(operation, {status: 'authorised', reason: event.data.note ?? null, decidedBy: event.data.by})
       return true
@@ -188,11 +211,21 @@ function updateCard(
       Object.assign(operation, {status: 'expired', reason: 'Nobody decided in time.'})
       return true
     case 'operation.executed':
-      Object.assign(operation, {status: 'executed', receipt: event.data.receipt})
+      Object.assign(operation, {
+        status: 'executed',
+        receipt: event.data.receipt,
+        settledBy: event.data.settledBy ?? null,
+      })
+      return true
+    case 'operation.failed':
+      Object.assign(operation, {
+        status: 'failed',
+        reason: event.data.reason,
+        settledBy: event.data.settledBy ?? null,
+      })
       return true
     case 'operation.authorised':
     case 'operation.refused':
-    case 'operation.failed':
     case 'operation.uncertain':
     case 'operation.voided':
       Object.assign(operation, {status: event.kind.slice('operation.'.length), reason: event.data.reason})

@@ -1,9 +1,12 @@
 import * as z from 'zod'
-import {inboxItemSchema} from './approval.ts'
+import {digestSchema, inboxItemSchema} from './approval.ts'
+import {delegationSchema} from './delegation.ts'
 import {purgeOrderSchema} from './erasure.ts'
 import {errorBodySchema} from './errors.ts'
 import {envelopeSchema} from './event.ts'
-import {deviceIdSchema, eventIdSchema, sessionIdSchema} from './ids.ts'
+import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
+import {approverKeySchema} from './intent.ts'
+import {jsonSchema} from './json.ts'
 import {pinnedVersionSchema} from './pin.ts'
 import {limits} from './version.ts'
 
@@ -28,6 +31,10 @@ import {limits} from './version.ts'
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
+ *     │ POST /v1/approvals/:id/redemption ──────────▶ {intent, signature}: a decision signed while offline [APP-4]
+ *     │ GET, POST /v1/approver-keys, POST …/:key/revocation ▶ the public keys that intents are checked with
+ *     │ GET, POST /v1/delegations, POST …/:id/revocation ▶ a role lent to somebody until a time
+ *     │ POST /v1/operations/:id/verdict ────────────▶ a person's word on an operation that is uncertain [OP-4]
  *     │ GET  /v1/runs/:id/passport ─────────────────▶ what run this is, from records alone
  *     │ GET  /v1/runs/:id/export ───────────────────▶ the run as one file, to be checked by `checkRunExport`
  *     │ POST /v1/runs/:id/cancel, …/retry {event} ──▶ the same that a person does on a device, for one without
@@ -102,13 +109,41 @@ export const custodyAnswerSchema = z.strictObject({
 })
 export type CustodyAnswer = z.infer<typeof custodyAnswerSchema>
 
+/** An operation whose outcome nobody knows, as it is shown to whoever may say what happened. [OP-4] */
+export const uncertainItemSchema = z.strictObject({
+  operation: operationIdSchema,
+  session: z.string(),
+  run: z.string(),
+  requestedBy: subjectIdSchema,
+  role: z.string(),
+  digest: digestSchema,
+  shown: z.strictObject({tool: z.string(), version: z.string(), input: jsonSchema}),
+  reason: z.string(),
+  uncertainSince: z.number(),
+})
+export type UncertainItem = z.infer<typeof uncertainItemSchema>
 /** Cancel and retry without a device; `event` makes a repeat harmless. [CUS-5] */
 export const runCommandSchema = z.strictObject({event: eventIdSchema, reason: z.string().max(500).optional()})
 export const runCommandAnswerSchema = z.strictObject({session: sessionIdSchema, seq: z.int().positive()})
 
 /** A decision is answered with the one item as it then stands. */
-export const inboxSchema = z.strictObject({approvals: z.array(inboxItemSchema)})
+export const inboxSchema = z.strictObject({
+  approvals: z.array(inboxItemSchema),
+  uncertain: z.array(uncertainItemSchema),
+})
 export type Inbox = z.infer<typeof inboxSchema>
+
+/** What a person says of an uncertain operation; the digest is that of what was on the screen. */
+export const settlementSchema = z.discriminatedUnion('happened', [
+  z.strictObject({happened: z.literal(true), digest: digestSchema, receipt: z.string().min(1).max(2000)}),
+  z.strictObject({happened: z.literal(false), digest: digestSchema, reason: z.string().min(1).max(1000)}),
+])
+export type Settlement = z.infer<typeof settlementSchema>
+export const settledSchema = z.strictObject({operation: operationIdSchema, status: z.enum(['executed', 'failed'])})
+export type Settled = z.infer<typeof settledSchema>
+
+export const delegationListSchema = z.strictObject({delegations: z.array(delegationSchema)})
+export const approverKeyListSchema = z.strictObject({keys: z.array(approverKeySchema)})
 
 /** What is published of an agent's version, and can never be changed under that version again. */
 export const agentManifestSchema = pinnedVersionSchema.omit({model: true})

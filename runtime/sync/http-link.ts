@@ -9,6 +9,7 @@ import {protocolVersion} from '../protocol/version.ts'
 import {
   agentListSchema,
   custodyAnswerSchema,
+  inboxSchema,
   liveMessageSchema,
   modelListSchema,
   pageSchema,
@@ -37,6 +38,8 @@ export type HttpLinkOptions = {
 export interface CuttableLink extends ServerLink {
   setOnline(online: boolean): void
   readonly online: boolean
+  /** Any other route of the server, as every call here: checked against the schema of its answer. */
+  request<T>(schema: z.ZodType<T>, method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
 }
 
 /**
@@ -54,6 +57,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       return http.online
     },
     setOnline: online => http.setOnline(online),
+    request: (schema, method, path, body) => http.json(schema, method, path, body),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
     sessions: device => http.json(sessionListSchema, 'GET', `/v1/sessions?device=${path(device)}`),
@@ -78,9 +82,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
         signal,
       })
     },
-    inbox: async status =>
-      (await http.json(z.strictObject({approvals: z.array(inboxItemSchema)}), 'GET', `/v1/approvals?status=${status}`))
-        .approvals,
+    inbox: async status => (await http.json(inboxSchema, 'GET', `/v1/approvals?status=${status}`)).approvals,
     pushMemory: proposals => http.json(memoryPushAnswerSchema, 'POST', '/v1/memory/proposals', {proposals}),
     pullMemory: after => http.json(memoryPageSchema, 'GET', `/v1/memory/items?after=${after}`),
     changeMemory: async (item, change) =>

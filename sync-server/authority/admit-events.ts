@@ -8,6 +8,7 @@ import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
 import {type AppendBatch, appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {commitBatch} from './commit-batch.ts'
 import {goneError} from './erase.ts'
 import {judgeEvent, remember} from './judge-event.ts'
 import {pokeAbout} from './poke.ts'
@@ -35,7 +36,7 @@ export async function admitEvents(
   const admitted = await authority.store.sessions.locked(key, async locked => {
     const batch = appendBatch(session, locked.state, authority.environment)
     const verdicts = await judgeAll(locked, batch, screened)
-    await locked.append(batch.sealed, {state: batch.state, at: authority.environment.now()})
+    await commitBatch(authority, tenant, locked, batch)
     return {verdicts, head: batch.state.head, before: locked.state, sealed: batch.sealed}
   })
   if (!admitted) {

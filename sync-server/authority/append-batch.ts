@@ -2,6 +2,7 @@ import type {Environment} from '../../runtime/protocol/environment.ts'
 import {type Actor, type DataOf, type Event, readEvent, type ServerKind} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {EventId, RunId, SessionId} from '../../runtime/protocol/ids.ts'
+import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {SealedEvent} from '../storage/store.ts'
 import {contentHash} from './hash.ts'
@@ -66,4 +67,11 @@ export function serverEvent(
     ...draft,
   }
   return readEvent(event) as Event
+}
+
+/** An event is written by the service that its transition belongs to. [RUN-1] */
+export function serviceFor(draft: ServiceDraft): ServiceName {
+  const row = operationTransitions[draft.kind as keyof typeof operationTransitions]
+  if (row?.owner === 'approval service') return 'approvals'
+  return row?.owner === 'operation service' ? 'operations' : 'control'
 }

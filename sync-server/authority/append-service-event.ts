@@ -2,50 +2,51 @@ import {decide} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
-import type {SessionState} from '../../runtime/protocol/session.ts'
-import type {AuditEntry} from '../storage/store.ts'
-import {appendBatch, type ServiceDraft, type ServiceName, serverEvent} from './append-batch.ts'
+import type {AuditEntry, LockedSession} from '../storage/store.ts'
+import {appendBatch, type ServiceDraft, serverEvent, serviceFor} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {commitBatch} from './commit-batch.ts'
 import {contentHash} from './hash.ts'
 import {pokeAbout} from './poke.ts'
 
-export type Appended = {refusal: Refusal} | {refusal: null; event: Event & {seq: number}; state: SessionState}
+/** `refusal` says why nothing was written; both are null when under the lock there was nothing to say after all. */
+export type Appended = {refusal: Refusal | null; event: null} | {refusal: null; event: Event & {seq: number}}
 
 /**
  * Appends one event of the server's own if the state under the lock still allows it. Whatever was looked up before may
- * have moved; only what `decide` meets here counts. [RUN-1, APP-2]
+ * have moved; only what `decide` meets here counts. A draft that depends on that state is made here, too. [RUN-1, APP-2]
  */
 export async function appendServiceEvent(
   authority: Authority,
   where: {tenant: TenantId; session: SessionId},
-  service: ServiceName,
-  draft: ServiceDraft,
-  audit?: AuditEntry,
+  draftOf: (session: LockedSession) => Promise<ServiceDraft | null> | ServiceDraft | null,
+  auditOf?: (event: Event) => AuditEntry,
 ): Promise<Appended> {
   const {store, environment} = authority
   const result = await store.sessions.locked(where, async locked => {
-    const batch = appendBatch(where.session, locked.state, environment)
-    const event = serverEvent(where.session, service, draft, environment)
+    const draft = await draftOf(locked)
+    if (!draft) return {refusal: null, event: null}
+    const event = serverEvent(where.session, serviceFor(draft), draft, environment)
     const verdict = decide(locked.state, event)
-    if (verdict.refusal) return {refusal: verdict.refusal}
+    if (verdict.refusal) return {refusal: verdict.refusal, event: null}
+    const batch = appendBatch(where.session, locked.state, environment)
     const numbered = batch.accept(event, await contentHash(event))
-    await locked.append(batch.sealed, {state: batch.state, at: environment.now(), ...(audit && {audit})})
-    return {
-      refusal: null,
-      event: numbered,
-      before: locked.state,
-      after: batch.state,
-      subject: locked.subject,
-      sealed: batch.sealed,
-    }
+    await commitBatch(authority, where.tenant, locked, batch, auditOf?.(event))
+    return {refusal: null, event: numbered, before: locked.state, subject: locked.subject, sealed: batch.sealed}
   })
-  if (!result) return {refusal: erasedSession(draft.kind)}
-  if (result.value.refusal) return result.value
-  const {event, before, after, subject, sealed} = result.value
+  if (!result) return {refusal: erasedSession(), event: null}
+  if (!result.value.event) return result.value
+  const {event, before, subject, sealed} = result.value
   pokeAbout(authority, {...where, subject}, before, sealed)
-  return {refusal: null, event, state: after}
+  return {refusal: null, event}
 }
 
-function erasedSession(asked: string): Refusal {
-  return {code: 'refused', asked, met: 'a session that was erased', owner: 'control plane', legal: []}
+function erasedSession(): Refusal {
+  return {
+    code: 'refused',
+    asked: 'an event of the server',
+    met: 'a session that was erased',
+    owner: 'control plane',
+    legal: [],
+  }
 }

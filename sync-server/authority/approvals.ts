@@ -1,15 +1,22 @@
-import type {Decision, InboxItem} from '../../runtime/protocol/approval.ts'
+import {type ApprovalRecord, type Decision, rolesOf, standingOf} from '../../runtime/protocol/approval.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {DataOf, Event} from '../../runtime/protocol/event.ts'
 import type {ApprovalId, RunId, SessionId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Principal} from '../principal.ts'
-import type {AuditEntry} from '../storage/store.ts'
+import type {AuditEntry, OperationRef} from '../storage/store.ts'
 import type {ServiceDraft} from './append-batch.ts'
 import {appendServiceEvent} from './append-service-event.ts'
 import type {Authority} from './authority.ts'
+import {type HeldRole, heldRoles} from './held-roles.ts'
+
+export type Signed = NonNullable<DataOf<'approval.granted'>['signed']>
+/** An approval that this caller may decide on now, and by which role of theirs. */
+export type Decidable = {item: ApprovalRecord; by: HeldRole}
 
 /**
- * Decides one approval, once: by a holder of its role, on the digest that was shown, before it expires. Every attempt
- * leaves an audit entry. [APP-1, APP-2, APP-3]
+ * Decides one approval, once a person: by a holder of its role, on the digest that was shown, before it expires. Where
+ * several have to say yes, only the last of them grants. Every attempt leaves an audit entry. [APP-1, APP-2, APP-3]
  *
  * @throws HoldfastError `not_found`, `forbidden`, `conflict` for another digest, `refused` when it is no longer open
  */
@@ -18,59 +25,112 @@ export async function decideApproval(
   principal: Principal,
   approval: ApprovalId,
   decision: Decision,
-): Promise<InboxItem> {
-  const {store} = authority
-  const item = await store.approvals.get(principal.tenant, approval)
-  const fault = faultOf(principal, item, decision)
-  if (!item || fault) throw await refuse(authority, principal, approval, fault ?? unknownApproval())
-  await closeInTime(authority, principal, item)
-  const audit = auditEntry(authority, principal, item.approval, decision)
-  const draft = draftOf(item, principal, decision)
-  const appended = await appendServiceEvent(authority, whereOf(principal.tenant, item), 'approvals', draft, audit)
-  const now = await store.approvals.get(principal.tenant, approval)
-  if (appended.refusal || !now) throw await refuse(authority, principal, approval, notOpen(now ?? item))
+  signed?: Signed,
+): Promise<ApprovalRecord> {
+  const decidable = await checkDecision(authority, principal, approval, decision)
+  const appended = await appendServiceEvent(
+    authority,
+    whereOf(principal.tenant, decidable.item),
+    ({state}) => draftOf(state, decidable, principal, decision, signed),
+    event => auditEntry(authority, principal, approval, event, decision),
+  )
+  const now = await authority.store.approvals.get(principal.tenant, approval)
+  if (!appended.event || !now) throw await refuse(authority, principal, approval, notOpen(now ?? decidable.item))
   return now
 }
 
-/** Writes down that nobody decided in time; true if this call did. */
-export async function expireApproval(authority: Authority, tenant: TenantId, approval: ApprovalId): Promise<boolean> {
-  const item = await authority.store.approvals.get(tenant, approval)
-  if (item?.status !== 'open' || item.expiresAt > authority.environment.now()) return false
-  const data = {approval, operation: item.operation}
-  const draft = {kind: 'approval.expired' as const, run: item.run as RunId, data}
-  return (await appendServiceEvent(authority, whereOf(tenant, item), 'approvals', draft)).refusal === null
+/**
+ * Everything that can be said about a decision before the session is locked; a refusal is audited.
+ *
+ * @throws as `decideApproval`
+ */
+export async function checkDecision(
+  authority: Authority,
+  principal: Principal,
+  approval: ApprovalId,
+  decision: Decision,
+): Promise<Decidable> {
+  const item = await authority.store.approvals.get(principal.tenant, approval)
+  const found = judge(principal, item, decision, await heldRoles(authority, principal))
+  if (found instanceof HoldfastError) throw await refuse(authority, principal, approval, found)
+  if (found.item.expiresAt > authority.environment.now()) return found
+  await expireApproval(authority, {tenant: principal.tenant, operation: found.item.operation})
+  throw await refuse(authority, principal, approval, notOpen({...found.item, status: 'expired'}))
 }
 
-function whereOf(tenant: TenantId, item: InboxItem): {tenant: TenantId; session: SessionId} {
+/** Writes down that nobody decided in time. */
+export async function expireApproval(authority: Authority, ref: OperationRef): Promise<void> {
+  const item = await authority.store.approvals.of(ref)
+  if (item?.status !== 'open' || item.expiresAt > authority.environment.now()) return
+  const data = {approval: item.approval, operation: item.operation}
+  const draft = {kind: 'approval.expired' as const, run: item.run as RunId, data}
+  await appendServiceEvent(authority, whereOf(ref.tenant, item), () => draft)
+}
+
+/** Lets the second role decide as well, because nobody of the first has. */
+export async function escalateApproval(authority: Authority, ref: OperationRef): Promise<void> {
+  const item = await authority.store.approvals.of(ref)
+  if (item?.status !== 'open' || !item.escalation || item.escalation.happened) return
+  const data = {approval: item.approval, operation: item.operation, role: item.escalation.role}
+  const draft = {kind: 'approval.escalated' as const, run: item.run as RunId, data}
+  await appendServiceEvent(authority, whereOf(ref.tenant, item), () => draft)
+}
+
+function whereOf(tenant: TenantId, item: ApprovalRecord): {tenant: TenantId; session: SessionId} {
   return {tenant, session: item.session as SessionId}
 }
 
 /** A stranger learns nothing, not even that the approval exists; the one who asked for it already knows. [ID-4] */
-function faultOf(principal: Principal, item: InboxItem | null, decision: Decision): HoldfastError | null {
+function judge(
+  principal: Principal,
+  item: ApprovalRecord | null,
+  decision: Decision,
+  held: readonly HeldRole[],
+): Decidable | HoldfastError {
   if (!item) return unknownApproval()
-  if (!principal.roles.includes(item.role)) {
-    return item.requestedBy === principal.subject
-      ? new HoldfastError('forbidden', `Only a holder of the role "${item.role}" may decide this.`)
-      : unknownApproval()
+  const asked = item.requestedBy === principal.subject
+  const roles = rolesOf(item)
+  const by = held.find(({role}) => roles.includes(role))
+  if (!by) {
+    const error = new HoldfastError('forbidden', `Only a holder of the role "${roles.join('" or "')}" may decide this.`)
+    return asked ? error : unknownApproval()
+  }
+  if (standingOf(item, principal.subject) === 'asked_for_it') {
+    return new HoldfastError('forbidden', 'Whoever asked for this cannot be one of those who decide it.')
   }
   if (item.status !== 'open') return notOpen(item)
-  if (decision.digest === item.digest) return null
-  return new HoldfastError('conflict', 'The digest is not that of the operation to decide; look at it again.')
+  if (decision.digest !== item.digest) {
+    return new HoldfastError('conflict', 'The digest is not that of the operation to decide; look at it again.')
+  }
+  return decision.verdict === 'reject' ? {item, by} : judgeYes(principal, item, held)
 }
 
-async function closeInTime(authority: Authority, principal: Principal, item: InboxItem): Promise<void> {
-  if (item.expiresAt > authority.environment.now()) return
-  await expireApproval(authority, principal.tenant, item.approval)
-  throw await refuse(authority, principal, item.approval, notOpen({...item, status: 'expired'}))
+/**
+ * Somebody and those they lent their role to are one voice: else one holder could be all the people that are needed, or
+ * allow their own request through another.
+ */
+function judgeYes({subject}: Principal, item: ApprovalRecord, held: readonly HeldRole[]): Decidable | HoldfastError {
+  if (item.endorsements.some(({by}) => by === subject)) {
+    return refusedDecision(item, 'You have said yes to this already; it waits for somebody else.')
+  }
+  const voices: string[] = item.endorsements.map(({by, delegatedBy}) => delegatedBy ?? by)
+  if (!item.requesterMayDecide) voices.push(item.requestedBy)
+  const by = held.find(({role, from}) => rolesOf(item).includes(role) && !voices.includes(from ?? subject))
+  if (by) return {item, by}
+  return refusedDecision(item, 'Whoever lent you the role has asked for this or said yes already; it needs another.')
 }
 
 function unknownApproval(): HoldfastError {
   return new HoldfastError('not_found', 'No such approval.')
 }
 
-function notOpen(item: InboxItem): HoldfastError {
+function notOpen(item: ApprovalRecord): HoldfastError {
   const why = item.note === null ? '' : `: ${item.note}`
-  return new HoldfastError('refused', `This approval is ${item.status}${why}; nothing was changed.`, {
+  return refusedDecision(item, `This approval is ${item.status}${why}; nothing was changed.`)
+}
+
+function refusedDecision(item: ApprovalRecord, message: string): HoldfastError {
+  return new HoldfastError('refused', message, {
     details: {
       asked: 'a decision on an approval',
       met: `an approval that is ${item.status}`,
@@ -83,30 +143,56 @@ function notOpen(item: InboxItem): HoldfastError {
   })
 }
 
-function draftOf(item: InboxItem, principal: Principal, decision: Decision): ServiceDraft {
+/** Made under the lock: of two who say yes at once, one endorses and the other grants. */
+function draftOf(
+  state: SessionState,
+  {item, by: {from}}: Decidable,
+  principal: Principal,
+  {verdict, note}: Decision,
+  signed: Signed | undefined,
+): ServiceDraft {
   const {approval, operation, digest} = item
   const run = item.run as RunId
-  const said = {approval, operation, by: principal.subject, ...(decision.note !== undefined && {note: decision.note})}
-  return decision.verdict === 'approve'
-    ? {kind: 'approval.granted', run, data: {...said, digest}}
-    : {kind: 'approval.rejected', run, data: said}
+  const data = {
+    approval,
+    operation,
+    by: principal.subject,
+    ...(from !== null && {delegatedBy: from}),
+    ...(note !== undefined && {note}),
+    ...(signed && {signed}),
+  }
+  if (verdict === 'reject') return {kind: 'approval.rejected', run, data}
+  const open = state.operations.find(({id}) => id === operation)?.approval
+  const last = !open || open.endorsedBy.length + 1 >= open.approvers
+  return {kind: last ? 'approval.granted' : 'approval.endorsed', run, data: {...data, digest}}
 }
 
-function auditEntry(authority: Authority, principal: Principal, about: ApprovalId, decision: Decision): AuditEntry {
-  const {tenant, subject} = principal
-  const action = decision.verdict === 'approve' ? 'approval.granted' : 'approval.rejected'
-  return {tenant, subject, action, about, reason: decision.note ?? '', at: authority.environment.now()}
+function auditEntry(
+  {environment}: Authority,
+  {tenant, subject}: Principal,
+  about: ApprovalId,
+  {kind}: Event,
+  {note}: Decision,
+): AuditEntry {
+  const action = kind === 'approval.granted' || kind === 'approval.endorsed' ? kind : 'approval.rejected'
+  return {tenant, subject, action, about, reason: note ?? '', at: environment.now()}
 }
 
 /** The audit entry stands in the tenant of whoever tried, also for an approval of another one. */
-async function refuse(
-  authority: Authority,
+export async function refuse(
+  {store, environment}: Authority,
   {tenant, subject}: Principal,
   about: ApprovalId,
   error: HoldfastError,
 ): Promise<HoldfastError> {
-  const at = authority.environment.now()
-  const entry = {tenant, subject, action: 'approval.decision_refused' as const, about, reason: error.message, at}
-  await authority.store.audit.record(entry)
+  const reason = error.message
+  await store.audit.record({
+    tenant,
+    subject,
+    action: 'approval.decision_refused',
+    about,
+    reason,
+    at: environment.now(),
+  })
   return error
 }

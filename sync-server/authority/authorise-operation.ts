@@ -1,40 +1,58 @@
-import type {Authorisation} from '../define-operation.ts'
+import type {ApprovalRequest, Authorisation} from '../define-operation.ts'
 import {bindFacts} from '../facts.ts'
 import type {LedgerRow} from '../storage/store.ts'
-import type {ServiceDraft} from './append-batch.ts'
+import {amountOf, singleFault} from './check-limits.ts'
 import {withDeadline} from './deadline.ts'
-import {deadlineOf, type OperationContext, requestOf, say} from './operation-context.ts'
+import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} from './operation-context.ts'
+import type {Led} from './operations.ts'
 import {clip, type Prepared, prepareOperation} from './prepare-operation.ts'
 
 /** proposed → refused, authorised or awaiting_approval; invalid input goes back before any approval exists. [OP-7] */
-export async function authoriseOperation(context: OperationContext, row: LedgerRow): Promise<void> {
+export async function authoriseOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const {operation} = row
   const prepared = await prepareOperation(context.operations, row)
   if ('code' in prepared) {
-    await say(context, row, {kind: 'operation.refused', data: {operation, ...prepared}})
-    return
+    return (await say(context, row, {kind: 'operation.refused', data: {operation, ...prepared}})) && 'refused'
   }
   const {definition, input} = prepared
+  const fault = singleFault(definition, amountOf(definition, input))
+  if (fault) {
+    const data = {operation, code: 'over_limit' as const, reason: clip(fault.over)}
+    return (await say(context, row, {kind: 'operation.refused', data})) && 'refused'
+  }
   const facts = bindFacts(context.facts, {tenant: row.tenant, subject: row.requestedBy})
   const answer = await withDeadline(`authorise of "${row.tool}"`, deadlineOf(definition), () =>
     definition.authorise({...requestOf(row, input), facts}),
   )
-  await say(context, row, draftOf(context, row, prepared, answer))
+  const draft = draftOf(context, row, prepared, answer)
+  return (await say(context, row, draft)) && statusAfter[draft.kind]
 }
 
-function draftOf(
-  {environment}: OperationContext,
-  {operation, tool, version}: LedgerRow,
-  {digest, input}: Prepared,
-  answer: Authorisation,
-): ServiceDraft {
+const statusAfter = {
+  'operation.refused': 'refused',
+  'operation.authorised': 'authorised',
+  'approval.requested': 'awaiting_approval',
+} as const
+type Outcome = Extract<OperationDraft, {kind: keyof typeof statusAfter}>
+
+function draftOf(context: OperationContext, row: LedgerRow, prepared: Prepared, answer: Authorisation): Outcome {
+  const {operation} = row
   if ('deny' in answer) {
     return {kind: 'operation.refused', data: {operation, code: 'not_authorised', reason: clip(answer.deny)}}
   }
   if ('allow' in answer) {
-    return {kind: 'operation.authorised', data: {operation, digest, reason: clip(answer.allow)}}
+    return {kind: 'operation.authorised', data: {operation, digest: prepared.digest, reason: clip(answer.allow)}}
   }
-  const {role, reason, expiresInMs} = answer.approval
+  return requested(context, row, prepared, answer.approval)
+}
+
+function requested(
+  {environment}: OperationContext,
+  {operation, tool, version}: LedgerRow,
+  {digest, input}: Prepared,
+  {role, reason, expiresInMs, approvers, requesterMayDecide, escalate}: ApprovalRequest,
+): Outcome {
+  const now = environment.now()
   return {
     kind: 'approval.requested',
     data: {
@@ -43,8 +61,11 @@ function draftOf(
       digest,
       role,
       reason: clip(reason),
-      expiresAt: Math.round(environment.now() + expiresInMs),
+      expiresAt: Math.round(now + expiresInMs),
       shown: {tool, version, input},
+      ...(approvers !== undefined && {approvers}),
+      ...(requesterMayDecide !== undefined && {requesterMayDecide}),
+      ...(escalate && {escalation: {role: escalate.role, at: Math.round(now + escalate.afterMs)}}),
     },
   }
 }

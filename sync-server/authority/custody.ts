@@ -6,6 +6,7 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {commitBatch} from './commit-batch.ts'
 import {goneError} from './erase.ts'
 import {pokeAbout} from './poke.ts'
 
@@ -28,7 +29,7 @@ export async function claimCustody(
     const batch = appendBatch(session, locked.state, environment)
     const {refusal, grant} = judgeHandOver(locked.state, claim) ?? judgeClaim(locked.state.custody, claim)
     if (grant) await batch.serve('custody', {kind: 'custody.granted', data: grant})
-    await locked.append(batch.sealed, {state: batch.state, at: environment.now()})
+    await commitBatch(authority, tenant, locked, batch)
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
   if (!result) throw await goneError(store, principal, session)

@@ -1,53 +1,72 @@
 import {type Json, jsonBytes, jsonSchema} from '../../runtime/protocol/json.ts'
 import {redactSecrets} from '../../runtime/protocol/redact-secrets.ts'
 import {limits} from '../../runtime/protocol/version.ts'
-import {type ChangedFact, OperationFailed} from '../define-operation.ts'
-import {type BoundFacts, bindFacts} from '../facts.ts'
+import {OperationFailed} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
-import type {ServiceDraft} from './append-batch.ts'
+import {amountOf, limitFault} from './check-limits.ts'
 import {withDeadline} from './deadline.ts'
-import {deadlineOf, type OperationContext, requestOf, say} from './operation-context.ts'
+import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} from './operation-context.ts'
+import type {Led} from './operations.ts'
 import {clip, type Prepared, prepareOperation} from './prepare-operation.ts'
+import {staleness} from './staleness.ts'
 
 /**
  * authorised → started → executed, failed or uncertain. The started event commits before the call and nothing but this
  * function writes it, so a second delivery, a crash or a correction that came first can never lead to a second call.
  * [OP-3, OP-4, OP-5]
  */
-export async function executeOperation(context: OperationContext, row: LedgerRow): Promise<void> {
+export async function executeOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const {operation} = row
   const prepared = await prepareOperation(context.operations, row)
   if ('code' in prepared) {
-    await say(context, row, {kind: 'operation.refused', data: {operation, ...prepared}})
-    return
+    return (await say(context, row, {kind: 'operation.refused', data: {operation, ...prepared}})) && 'refused'
   }
   const stale = prepared.digest === row.digest ? await staleness(context, row, prepared) : contractMoved
   if (stale !== null) {
-    await say(context, row, {kind: 'operation.refused', data: {operation, code: 'stale', reason: clip(stale)}})
-    return
+    const data = {operation, code: 'stale' as const, reason: clip(stale)}
+    return (await say(context, row, {kind: 'operation.refused', data})) && 'refused'
   }
-  const started = await say(context, row, {kind: 'operation.started', data: {operation, digest: prepared.digest}})
-  if (started) await say(context, row, await call(row, prepared))
+  const start = await begin(context, row, prepared)
+  if (start !== 'started') return start
+  const outcome = await call(row, prepared)
+  return (await say(context, row, outcome)) && statusAfter[outcome.kind]
 }
 
 const contractMoved = 'What would run now is not what was authorised: the contract of the tool has changed.'
 
-async function staleness(context: OperationContext, row: LedgerRow, prepared: Prepared): Promise<string | null> {
-  const {definition, input} = prepared
-  const facts = bindFacts(context.facts, {tenant: row.tenant, subject: row.requestedBy})
-  const answer = await withDeadline(`recheck of "${row.tool}"`, deadlineOf(definition), async () => {
-    const changed = await changedFacts(facts, row)
-    return definition.recheck({...requestOf(row, input), basis: row.basis, changed, facts})
+const statusAfter = {
+  'operation.executed': 'executed',
+  'operation.failed': 'failed',
+  'operation.uncertain': 'uncertain',
+} as const
+
+/** The start, or that a limit forbids it, in one transaction with the look at the limits. */
+async function begin(context: OperationContext, row: LedgerRow, prepared: Prepared): Promise<Led> {
+  const {operation} = row
+  const {definition, digest, input} = prepared
+  const amount = amountOf(definition, input)
+  let room = true
+  const said = await say(context, row, async session => {
+    const now = context.environment.now()
+    const fault = await limitFault(session, definition, row, amount, now)
+    room = fault !== 'no_room'
+    if (fault === 'no_room') return null
+    if (fault) return {kind: 'operation.refused', data: {operation, code: 'over_limit', reason: clip(fault.over)}}
+    const {verdictRole} = definition
+    const started = {operation, digest, answersBy: now + deadlineOf(definition)}
+    return {
+      kind: 'operation.started',
+      data: {...started, ...(amount !== null && {amount}), ...(verdictRole !== undefined && {verdictRole})},
+    }
   })
-  return 'stale' in answer ? answer.stale : null
+  if (!room) return 'no_room'
+  if (!said) return null
+  return said.kind === 'operation.started' ? 'started' : 'refused'
 }
 
-async function changedFacts(facts: BoundFacts, {basis}: LedgerRow): Promise<ChangedFact[]> {
-  const read = Object.entries(basis).map(async ([key, was]) => ({key, was, now: await facts.read(key)}))
-  return (await Promise.all(read)).filter(({was, now}) => now?.version !== was)
-}
+type Outcome = Extract<OperationDraft, {kind: keyof typeof statusAfter}>
 
-async function call(row: LedgerRow, {definition, input}: Prepared): Promise<ServiceDraft> {
+async function call(row: LedgerRow, {definition, input}: Prepared): Promise<Outcome> {
   const {operation} = row
   try {
     const receipt = await withDeadline(`execute of "${row.tool}"`, deadlineOf(definition), signal =>

@@ -1,8 +1,9 @@
 import type {Json} from '../../runtime/protocol/json.ts'
+import type {operationTransitions} from '../../runtime/protocol/operation.ts'
 import type {OperationDefinition, OperationRequest, Operations} from '../define-operation.ts'
 import type {FactSource} from '../facts.ts'
 import type {OrphanedEffect} from '../storage/erasure-book.ts'
-import type {LedgerRow} from '../storage/store.ts'
+import type {LedgerRow, LockedSession} from '../storage/store.ts'
 import type {ServiceDraft} from './append-batch.ts'
 import {appendServiceEvent} from './append-service-event.ts'
 import type {Authority} from './authority.ts'
@@ -15,15 +16,29 @@ export function deadlineOf(definition: OperationDefinition): number {
   return definition.deadlineMs ?? defaultDeadlineMs
 }
 
+export function longestDeadline(operations: Operations): number {
+  return Math.max(defaultDeadlineMs, ...Object.values(operations).map(({deadlineMs}) => deadlineMs ?? 0))
+}
+
 export function requestOf(row: LedgerRow, input: Json): OperationRequest<unknown> {
   return {operation: row.operation, input, tenant: row.tenant, subject: row.requestedBy}
 }
 
-/** False when the state under the lock no longer allows it: somebody voided, decided or finished it meanwhile. */
-export async function say(context: OperationContext, row: LedgerRow, draft: ServiceDraft): Promise<boolean> {
+/** What the state under the lock makes of it; null when somebody voided, decided or finished it meanwhile. */
+export async function say(
+  context: OperationContext,
+  row: LedgerRow,
+  draft: OperationDraft | ((session: LockedSession) => Promise<OperationDraft | null>),
+): Promise<Pick<OperationDraft, 'kind'> | null> {
   const where = {tenant: row.tenant, session: row.session}
-  const appended = await appendServiceEvent(context, where, 'operations', {run: row.run, ...draft})
-  return appended.refusal === null || (await settleOrphan(context, row, draft))
+  const about = async (session: LockedSession) => {
+    const said = typeof draft === 'function' ? await draft(session) : draft
+    return said && {run: row.run, ...said}
+  }
+  const {event} = await appendServiceEvent(context, where, about)
+  if (event) return {kind: event.kind as OperationDraft['kind']}
+  if (typeof draft === 'function') return null
+  return (await settleOrphan(context, row, draft)) ? {kind: draft.kind} : null
 }
 
 /** An effect that was under way when its session was erased has ended: the ledger says how, there is no log to. [OP-4] */
@@ -45,3 +60,5 @@ function outcomeOf(draft: ServiceDraft): Pick<OrphanedEffect, 'status' | 'outcom
       return null
   }
 }
+
+export type OperationDraft = Extract<ServiceDraft, {kind: keyof typeof operationTransitions}>

@@ -1,76 +1,54 @@
-import type {OperationId} from '../../runtime/protocol/ids.ts'
+import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import type {DueItem, DueRef} from '../storage/due-work.ts'
 import type {LedgerRow, OperationRef} from '../storage/store.ts'
 import {authoriseOperation} from './authorise-operation.ts'
+import {backoffMs} from './due-worker.ts'
 import {executeOperation} from './execute-operation.ts'
 import {type OperationContext, say} from './operation-context.ts'
 import {reconcileOperation} from './reconcile-operation.ts'
-import {workQueue} from './work-queue.ts'
 
-export type OperationDriver = {
-  /** Takes an operation as far as it goes without a person; safe to call at any time, any number of times. */
-  drive(ref: OperationRef): void
-  /** Drives whatever the ledger holds open; `startedBefore` (ms) spares calls that may still be under way. */
-  scan(startedBefore: number): Promise<void>
-  /** Resolves when nothing is being driven. */
-  idle(): Promise<void>
-  /** Takes no more work and waits for what is under way. */
-  close(): Promise<void>
-}
+/** Where a move led; null when it led nowhere now: nothing is known yet, or somebody else has moved the operation. */
+export type Led = OperationStatus | 'no_room' | null
 
 /**
- * Drives operations from the ledger alone, which is why a crash at any point is picked up by the next scan. One drive
- * an operation at a time; a failing one is left for a later scan, less and less often.
+ * Takes an operation as far as it goes without a person, from the ledger alone, which is why a crash at any point is
+ * picked up by whoever claims it next. The claim makes it the only one: what has started and is claimed is called by
+ * nobody any more.
  *
- *   drive ─▶ read ledger row ─▶ one move ─┐   until the status stops changing:
- *              ▲                          │   it has ended, waits for a person, or is uncertain
- *              └──────────────────────────┘
+ *   claim ─▶ read ledger row ─▶ one move ─┐   until it has ended, waits for a person or a free place, or is uncertain
+ *               ▲                         │
+ *               └─────────────────────────┘
  */
-export function operationDriver(context: OperationContext): OperationDriver {
-  const queue = workQueue(32)
-  const waiting = new Map<OperationId, {tries: number; notBefore: number}>()
+export function operationHandler(context: OperationContext, nudge: (ref: DueRef) => void) {
+  /** Who waits for a free place of which tool, first come first; lost with the process, then their time brings them back. */
+  const waiting = new Map<string, DueRef[]>()
 
-  const drive = (ref: OperationRef) => {
-    queue.add(ref.operation, async () => {
-      try {
-        const settled = await advance(context, ref)
-        if (settled) waiting.delete(ref.operation)
-        else postpone(ref)
-      } catch (error) {
-        postpone(ref)
-        context.onFault(error)
-      }
-    })
-  }
-  const postpone = ({operation}: OperationRef) => {
-    const tries = (waiting.get(operation)?.tries ?? 0) + 1
-    waiting.set(operation, {tries, notBefore: context.environment.now() + Math.min(1000 * 2 ** tries, 600_000)})
-  }
-
-  return {
-    drive,
-    scan: async startedBefore => {
-      const now = context.environment.now()
-      for (const ref of await context.store.ledger.open({startedBefore, limit: 1000})) {
-        if ((waiting.get(ref.operation)?.notBefore ?? 0) <= now) drive(ref)
-      }
-    },
-    idle: queue.idle,
-    close: queue.close,
+  return async (item: DueItem): Promise<number | null> => {
+    const {led, row} = await advance(context, {tenant: item.tenant, operation: item.key as OperationRef['operation']})
+    const now = context.environment.now()
+    const place = row ? `${row.tenant} ${row.tool}` : ''
+    const others = (waiting.get(place) ?? []).filter(({key}) => key !== item.key)
+    if (led === 'no_room') {
+      waiting.set(place, [...others, item])
+      return now + Math.min(backoffMs(item.attempts), 30_000)
+    }
+    const [next, ...rest] = others
+    if (rest.length > 0) waiting.set(place, rest)
+    else waiting.delete(place)
+    if (next) nudge(next)
+    return led === null ? now + backoffMs(item.attempts) : null
   }
 }
 
-/** True when there is nothing more to do without a person. */
-async function advance(context: OperationContext, ref: OperationRef): Promise<boolean> {
-  let before: OperationStatus | null = null
+async function advance(context: OperationContext, ref: OperationRef): Promise<{led: Led; row: LedgerRow | null}> {
   for (;;) {
     const row = await context.store.ledger.operation(ref)
-    if (!row) return true
-    if (row.status === before) return false
-    before = row.status
-    const move = moveFor(row.status)
-    if (move === null) return true
-    await moves[move](context, row)
+    const move = row && moveFor(row.status)
+    if (!row || !move) return {led: row?.status ?? 'voided', row}
+    const led = await moves[move](context, row)
+    // Reading on would be wrong after a person's turn: whoever decides has it taken up by a claim of its own.
+    if (led === null || led === 'no_room' || moveFor(led) === null) return {led, row}
   }
 }
 
@@ -92,14 +70,16 @@ export function moveFor(status: OperationStatus): Move | null {
   }
 }
 
-const moves: Record<Move, (context: OperationContext, row: LedgerRow) => Promise<unknown>> = {
+const moves: Record<Move, (context: OperationContext, row: LedgerRow) => Promise<Led>> = {
   authorise: authoriseOperation,
   execute: executeOperation,
-  // Nobody in this process is calling it: a call ends inside the move that started it.
-  doubt: (context, row) =>
-    say(context, row, {
-      kind: 'operation.uncertain',
-      data: {operation: row.operation, reason: 'The server stopped between the call and its receipt.'},
-    }),
+  // Whoever called it has died or given up: a call ends inside the claim that started it.
+  doubt: async (context, row) => {
+    const data: DataOf<'operation.uncertain'> = {
+      operation: row.operation,
+      reason: 'The server stopped between the call and its receipt.',
+    }
+    return (await say(context, row, {kind: 'operation.uncertain', data})) && 'uncertain'
+  },
   reconcile: reconcileOperation,
 }

@@ -6,6 +6,7 @@ import type {EventVerdict} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {commitBatch} from './commit-batch.ts'
 import {contentHash} from './hash.ts'
 import {judgeEvent, remember} from './judge-event.ts'
 import {pokeAbout} from './poke.ts'
@@ -42,7 +43,7 @@ export async function appendPersonEvent(
       await batch.serve('control', {kind, run, data, causes: [event.id]})
     }
     remember(known, event, seq, hash)
-    await locked.append(batch.sealed, {state: batch.state, at: authority.environment.now()})
+    await commitBatch(authority, tenant, locked, batch)
     const verdict: EventVerdict = {status: 'accepted', id: event.id, seq}
     return {before: locked.state, sealed: batch.sealed, verdict}
   })

@@ -8,22 +8,38 @@ type Where = {tenant: TenantId; subject: SubjectId; session: SessionId}
 
 /** Tells the live streams what a commit moved; called after it, since a poke before it could be pulled too early. */
 export function pokeAbout(
-  {bus}: Authority,
+  authority: Authority,
   {tenant, subject, session}: Where,
   before: SessionState,
   sealed: readonly SealedEvent[],
 ): void {
   const last = sealed.at(-1)
   if (!last) return
-  bus.publish({type: 'head', tenant, subject, session, head: last.event.seq})
-  const roles = new Set(sealed.flatMap(({event}) => roleTouched(before, event) ?? []))
-  for (const role of roles) bus.publish({type: 'inbox', tenant, role})
+  authority.bus.publish({type: 'head', tenant, subject, session, head: last.event.seq})
+  const roles = new Set(sealed.flatMap(({event}) => rolesTouched(before, event)))
+  for (const role of roles) {
+    authority.bus.publish({type: 'inbox', tenant, role})
+    void pokeDelegates(authority, tenant, role)
+  }
 }
 
-/** The role whose inbox an event changes, if any. */
-function roleTouched(before: SessionState, event: Event): string | null {
-  if (event.kind === 'approval.requested') return event.data.role
-  if (!('operation' in event.data)) return null
-  const {operation} = event.data
-  return before.operations.find(open => open.id === operation)?.approval?.role ?? null
+async function pokeDelegates({store, environment, bus, onFault}: Authority, tenant: TenantId, role: string) {
+  try {
+    for (const subject of await store.delegations.holders(tenant, role, environment.now())) {
+      bus.publish({type: 'inbox', tenant, subject})
+    }
+  } catch (error) {
+    onFault(error)
+  }
+}
+
+/** The roles whose inboxes an event changes. */
+function rolesTouched(before: SessionState, event: Event): string[] {
+  if (event.kind === 'approval.requested') return [event.data.role]
+  if (!('operation' in event.data)) return []
+  const id = event.data.operation
+  const operation = before.operations.find(open => open.id === id)
+  const escalated = event.kind === 'approval.escalated' ? event.data.role : operation?.approval?.escalatedTo
+  // A verdict is only ever asked for after a start, which `before` has seen.
+  return [operation?.approval?.role, escalated, operation?.verdictRole].filter(role => role != null)
 }

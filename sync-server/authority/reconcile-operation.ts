@@ -1,28 +1,29 @@
 import type {Reconciliation} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
-import type {ServiceDraft} from './append-batch.ts'
 import {withDeadline} from './deadline.ts'
 import {storable} from './execute-operation.ts'
-import {deadlineOf, type OperationContext, requestOf, say} from './operation-context.ts'
+import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} from './operation-context.ts'
+import type {Led} from './operations.ts'
 import {clip, prepareOperation} from './prepare-operation.ts'
 
 /**
  * uncertain → executed or failed, by asking the outside system; an unknown answer leaves it uncertain. Whatever comes,
  * the effect is not tried again. [OP-4]
  */
-export async function reconcileOperation(context: OperationContext, row: LedgerRow): Promise<void> {
+export async function reconcileOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const prepared = await prepareOperation(context.operations, row)
   // A tool that is gone or changed cannot be asked; the operation waits for one that can, or for a person.
-  if ('code' in prepared) return
+  if ('code' in prepared) return null
   const {definition, input} = prepared
-  const answer = await withDeadline(`reconcile of "${row.tool}"`, deadlineOf(definition), () =>
-    definition.reconcile(requestOf(row, input)),
+  const answer = await withDeadline(`reconcile of "${row.tool}"`, deadlineOf(definition), async () =>
+    definition.reconcile ? definition.reconcile(requestOf(row, input)) : {unknown: 'Nobody but a person can tell.'},
   )
   const draft = draftOf(row, answer)
-  if (draft) await say(context, row, draft)
+  if (!draft) return null
+  return (await say(context, row, draft)) && (draft.kind === 'operation.executed' ? 'executed' : 'failed')
 }
 
-function draftOf({operation}: LedgerRow, answer: Reconciliation): ServiceDraft | null {
+function draftOf({operation}: LedgerRow, answer: Reconciliation): OperationDraft | null {
   if ('executed' in answer) {
     return {kind: 'operation.executed', data: {operation, receipt: storable(answer.executed)}}
   }

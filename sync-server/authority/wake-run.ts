@@ -21,7 +21,7 @@ export async function wakeRun(
   const {note} = wake
   const data = {by: 'outside' as const, ...(note !== undefined && {note})}
   const where = {tenant: principal.tenant, session}
-  const appended = await appendServiceEvent(authority, where, 'control', {kind: 'run.woken', run, data})
-  if (appended.refusal) throw refusalError(appended.refusal)
-  return {head: appended.state.head}
+  const {refusal, event} = await appendServiceEvent(authority, where, () => ({kind: 'run.woken', run, data}))
+  if (refusal) throw refusalError(refusal)
+  return {head: event?.seq ?? 0}
 }

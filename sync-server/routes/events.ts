@@ -3,19 +3,19 @@ import {parse} from '../../runtime/protocol/errors.ts'
 import {type Page, type PushAnswer, pushSchema} from '../../runtime/protocol/wire.ts'
 import {admitEvents} from '../authority/admit-events.ts'
 import type {Authority} from '../authority/authority.ts'
+import type {DueWorker} from '../authority/due-worker.ts'
 import {goneError} from '../authority/erase.ts'
-import type {OperationDriver} from '../authority/operations.ts'
 import {type App, readBody, sessionParam} from './http.ts'
 
 const cursorSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
 
-export function eventRoutes(app: App, authority: Authority, driver: OperationDriver): void {
+export function eventRoutes(app: App, authority: Authority, worker: DueWorker): void {
   app.post('/v1/sessions/:id/events', async c => {
     const session = sessionParam(c)
     const principal = c.get('principal')
     const {events} = await readBody(c, pushSchema)
     const {verdicts, head, proposed} = await admitEvents(authority, principal, session, events)
-    for (const operation of proposed) driver.drive({tenant: principal.tenant, operation})
+    for (const key of proposed) worker.nudge({tenant: principal.tenant, name: 'operation', key})
     return c.json({verdicts, head} satisfies PushAnswer)
   })
 

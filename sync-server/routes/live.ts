@@ -65,7 +65,7 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
     case 'head':
       return poke.subject === subject ? {type: 'head', session: poke.session, head: poke.head} : null
     case 'inbox':
-      return roles.includes(poke.role) ? {type: 'inbox'} : null
+      return ('role' in poke ? roles.includes(poke.role) : poke.subject === subject) ? {type: 'inbox'} : null
     case 'agents':
       return {type: 'agents'}
     case 'memory':

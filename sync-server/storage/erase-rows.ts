@@ -6,6 +6,7 @@ type RowLayer = {name: string; kept: string | null; statement: string}
 
 const ofSession = 'tenant = $1 AND session = $2'
 const approvalsOfSession = `SELECT id FROM hf_approvals WHERE ${ofSession}`
+const operationsOfSession = `SELECT id FROM hf_operations WHERE ${ofSession}`
 const ended = `status IN ('executed', 'failed', 'refused', 'rejected', 'expired', 'voided')`
 const notStarted = `status IN ('proposed', 'awaiting_approval', 'authorised')`
 const why = JSON.stringify('The session was erased.')
@@ -20,12 +21,12 @@ const layers: readonly RowLayer[] = [
     name: 'audit',
     kept: 'who did what and when',
     statement: `UPDATE hf_audit SET reason = '""'
-      WHERE tenant = $1 AND about IN (${approvalsOfSession}) AND reason <> '""'`,
+      WHERE tenant = $1 AND (about IN (${approvalsOfSession}) OR about IN (${operationsOfSession})) AND reason <> '""'`,
   },
   {
     name: 'approvals',
     kept: 'who decided what and when, with the digest',
-    statement: `UPDATE hf_approvals SET reason = '""',
+    statement: `UPDATE hf_approvals SET reason = '""', endorsements = '[]',
         note = CASE WHEN status = 'open' THEN '${why}' ELSE 'null' END,
         status = CASE WHEN status = 'open' THEN 'voided' ELSE status END,
         shown = (SELECT '{"tool":' || o.tool || ',"version":' || o.version || ',"input":null}' FROM hf_operations o
@@ -41,6 +42,11 @@ const layers: readonly RowLayer[] = [
         input = CASE WHEN ${ended} OR ${notStarted} THEN 'null' ELSE input END,
         basis = CASE WHEN ${ended} OR ${notStarted} THEN '{}' ELSE basis END
       WHERE ${ofSession}`,
+  },
+  {
+    name: 'messages to webhooks',
+    kept: null,
+    statement: `DELETE FROM hf_due WHERE tenant = $1 AND name = 'webhook' AND POSITION($2 IN body) > 0`,
   },
   {
     name: 'documents',

@@ -1,33 +1,35 @@
-import type {InboxItem} from '../../runtime/protocol/approval.ts'
-import type {ApprovalId, OperationId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {ApprovalRecord} from '../../runtime/protocol/approval.ts'
+import type {ApprovalId, OperationId, SubjectId} from '../../runtime/protocol/ids.ts'
 import {placeholders, type Sql} from './sql.ts'
 import type {ApprovalBook} from './store.ts'
 
-export function pgApprovals(sql: Sql, across: Sql): ApprovalBook {
+export function pgApprovals(sql: Sql): ApprovalBook {
   return {
     get: async (tenant, approval) => {
       const [row] = await sql.query<ApprovalRow>('SELECT * FROM hf_approvals WHERE tenant = $1 AND id = $2', [
         tenant,
         approval,
       ])
-      return row ? inboxItem(row) : null
+      return row ? approvalRecord(row) : null
+    },
+    of: async ({tenant, operation}) => {
+      const [row] = await sql.query<ApprovalRow>('SELECT * FROM hf_approvals WHERE tenant = $1 AND operation = $2', [
+        tenant,
+        operation,
+      ])
+      return row ? approvalRecord(row) : null
     },
     inbox: async (tenant, roles, status, limit) => {
       if (roles.length === 0) return []
       const open = status === 'open' ? `AND status = 'open'` : ''
+      const list = placeholders(roles.length, 2)
       const rows = await sql.query<ApprovalRow>(
-        `SELECT * FROM hf_approvals WHERE tenant = $1 AND role IN (${placeholders(roles.length, 2)}) ${open}
+        `SELECT * FROM hf_approvals
+         WHERE tenant = $1 AND (role IN (${list}) OR (escalated_at IS NOT NULL AND escalates_to IN (${list}))) ${open}
          ORDER BY requested_at DESC, id DESC LIMIT $2`,
         [tenant, limit, ...roles],
       )
-      return rows.map(inboxItem)
-    },
-    overdue: async (now, limit) => {
-      const rows = await across.query<{tenant: string; id: string}>(
-        `SELECT tenant, id FROM hf_approvals WHERE status = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2`,
-        [now, limit],
-      )
-      return rows.map(row => ({tenant: row.tenant as TenantId, approval: row.id as ApprovalId}))
+      return rows.map(approvalRecord)
     },
   }
 }
@@ -42,7 +44,13 @@ type ApprovalRow = {
   reason: string
   digest: string
   shown: string
-  status: InboxItem['status']
+  status: ApprovalRecord['status']
+  approvers: number
+  endorsements: string
+  requester_may_decide: number
+  escalates_to: string | null
+  escalates_at: number | null
+  escalated_at: number | null
   decided_by: string | null
   note: string
   requested_at: number
@@ -50,7 +58,7 @@ type ApprovalRow = {
   decided_at: number | null
 }
 
-function inboxItem(row: ApprovalRow): InboxItem {
+function approvalRecord(row: ApprovalRow): ApprovalRecord {
   return {
     approval: row.id as ApprovalId,
     operation: row.operation as OperationId,
@@ -62,10 +70,18 @@ function inboxItem(row: ApprovalRow): InboxItem {
     digest: row.digest,
     shown: JSON.parse(row.shown),
     status: row.status,
+    approvers: Number(row.approvers),
+    endorsements: JSON.parse(row.endorsements),
+    requesterMayDecide: Number(row.requester_may_decide) === 1,
+    escalation: row.escalates_to === null ? null : escalationOf(row, row.escalates_to),
     decidedBy: row.decided_by as SubjectId | null,
     note: JSON.parse(row.note),
     requestedAt: Number(row.requested_at),
     expiresAt: Number(row.expires_at),
     decidedAt: row.decided_at === null ? null : Number(row.decided_at),
   }
+}
+
+function escalationOf(row: ApprovalRow, role: string): NonNullable<ApprovalRecord['escalation']> {
+  return {role, at: Number(row.escalates_at), happened: row.escalated_at !== null}
 }

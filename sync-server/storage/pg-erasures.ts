@@ -1,6 +1,7 @@
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
+import {eraseApprover} from './erase-approver.ts'
 import {eraseRows} from './erase-rows.ts'
 import type {
   Erasure,
@@ -104,21 +105,15 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   for (const branch of target.branches) await dropInheritedTitle(tx, tenant, branch)
   const devices = await devicesOf(tx, tenant, subject, sessions)
   const kept = branches.length === 0 ? null : `${branches.length} keep their own words; what they inherited is gone`
-  const layers = [...(await eraseRows(tx, tenant, sessions)), {name: 'branches', removed: sessions.length - 1, kept}]
+  const rows = await eraseRows(tx, tenant, sessions)
+  const layers =
+    session === null
+      ? [...rows, ...(await eraseApprover(tx, tenant, subject))]
+      : [...rows, {name: 'branches', removed: sessions.length - 1, kept}]
   await tx.query(
     `INSERT INTO hf_erasures (tenant, id, subject, session, sessions, requested_by, derived, layers, requested_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      tenant,
-      id,
-      subject,
-      session,
-      jsonText(sessions),
-      by,
-      derived ? 1 : 0,
-      jsonText(session === null ? layers.slice(0, -1) : layers),
-      at,
-    ],
+    [tenant, id, subject, session, jsonText(sessions), by, derived ? 1 : 0, jsonText(layers), at],
   )
   for (const device of devices) {
     await tx.query(

@@ -1,9 +1,10 @@
 import type {OperationId, RunId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
-import type {Sql} from './sql.ts'
+import type {UncertainItem} from '../../runtime/protocol/wire.ts'
+import {placeholders, type Sql} from './sql.ts'
 import type {Ledger, LedgerRow} from './store.ts'
 
-export function pgLedger(sql: Sql, across: Sql): Ledger {
+export function pgLedger(sql: Sql): Ledger {
   return {
     operation: async ({tenant, operation}) => {
       const [row] = await sql.query<OperationRow>('SELECT * FROM hf_operations WHERE tenant = $1 AND id = $2', [
@@ -12,15 +13,15 @@ export function pgLedger(sql: Sql, across: Sql): Ledger {
       ])
       return row ? ledgerRow(row) : null
     },
-    open: async ({startedBefore, limit}) => {
-      const rows = await across.query<{tenant: string; id: string}>(
-        `SELECT tenant, id FROM hf_operations
-         WHERE status IN ('proposed', 'authorised', 'started', 'uncertain')
-           AND (status <> 'started' OR updated_at < $1)
+    uncertain: async (tenant, roles, limit) => {
+      if (roles.length === 0) return []
+      const rows = await sql.query<OperationRow>(
+        `SELECT * FROM hf_operations
+         WHERE tenant = $1 AND status = 'uncertain' AND verdict_role IN (${placeholders(roles.length, 2)})
          ORDER BY updated_at, id LIMIT $2`,
-        [startedBefore, limit],
+        [tenant, limit, ...roles],
       )
-      return rows.map(row => ({tenant: row.tenant as TenantId, operation: row.id as OperationId}))
+      return rows.map(row => uncertainItem(ledgerRow(row)))
     },
   }
 }
@@ -38,6 +39,7 @@ type OperationRow = {
   digest: string | null
   status: OperationStatus
   outcome: string
+  verdict_role: string | null
   proposed_at: number
   updated_at: number
 }
@@ -56,7 +58,25 @@ function ledgerRow(row: OperationRow): LedgerRow {
     digest: row.digest,
     status: row.status,
     outcome: JSON.parse(row.outcome),
+    verdictRole: row.verdict_role,
     proposedAt: Number(row.proposed_at),
     updatedAt: Number(row.updated_at),
+  }
+}
+
+function uncertainItem(row: LedgerRow): UncertainItem {
+  const {operation, session, run, requestedBy, tool, version, input} = row
+  const said = row.outcome
+  const reason = said !== null && typeof said === 'object' && !Array.isArray(said) ? said.reason : null
+  return {
+    operation,
+    session,
+    run,
+    requestedBy,
+    role: row.verdictRole ?? '',
+    digest: row.digest ?? '',
+    shown: {tool, version, input},
+    reason: typeof reason === 'string' ? reason : '',
+    uncertainSince: row.updatedAt,
   }
 }

@@ -3,6 +3,7 @@ import type {CallId, EventId, OperationId, RunId, SessionId, SubjectId} from '..
 import {storedSession} from '../../runtime/protocol/session.ts'
 import {foldSlots, type Slots, slotHistoryKinds} from '../../runtime/protocol/slots.ts'
 import {insertAudit} from './pg-audit.ts'
+import {changeDue} from './pg-due-work.ts'
 import {jsonText, projectEvents, type Where} from './project-events.ts'
 import {placeholders, type SqlQuery, type SqlValue, valuesList} from './sql.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type LockedSession,
   type SealedEvent,
   type SessionKey,
+  type ToolUsage,
 } from './store.ts'
 
 export type SessionRow = {id: string; subject: string; head: number; state: string}
@@ -24,6 +26,7 @@ export function lockedSession(tx: SqlQuery, key: SessionKey, row: SessionRow): L
     state: storedSession(row.state),
     known: events => known(tx, key, events),
     headOf: session => headOf(tx, key, subject, session),
+    usage: of => toolUsage(tx, key, of),
     slotsAsOf: (session, seq) => slotsAsOf(tx, key, session, seq),
     append: (sealed, commit) => append(tx, {tenant: key.tenant, session: key.session, subject}, sealed, commit),
   }
@@ -101,11 +104,36 @@ function proposedOperations(events: readonly Event[]): OperationId[] {
   return events.flatMap(event => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
 }
 
+/** The row of the tool is locked after that of the session, by everybody in this order: nobody waits in a circle. */
+async function toolUsage(
+  tx: SqlQuery,
+  {tenant}: SessionKey,
+  {tool, subject, since}: Parameters<LockedSession['usage']>[0],
+): Promise<ToolUsage> {
+  const name = jsonText(tool)
+  await tx.query('INSERT INTO hf_tool_locks (tenant, tool) VALUES ($1, $2) ON CONFLICT DO NOTHING', [tenant, name])
+  await tx.query('SELECT tool FROM hf_tool_locks WHERE tenant = $1 AND tool = $2 FOR UPDATE', [tenant, name])
+  const [row] = await tx.query<{starts: number; amount: number | null; under_way: number}>(
+    `SELECT COUNT(CASE WHEN started_at > $3 THEN 1 END) AS starts,
+       SUM(CASE WHEN started_at > $3 AND status <> 'failed' THEN amount END) AS amount,
+       COUNT(CASE WHEN status = 'started' THEN 1 END) AS under_way
+     FROM hf_operations
+     WHERE tenant = $1 AND tool = $2 AND started_at IS NOT NULL AND (started_at > $3 OR status = 'started')
+       ${subject === undefined ? '' : 'AND requested_by = $4'}`,
+    [tenant, name, since, ...(subject === undefined ? [] : [subject])],
+  )
+  return {
+    starts: Number(row?.starts ?? 0),
+    amount: Number(row?.amount ?? 0),
+    underWay: Number(row?.under_way ?? 0),
+  }
+}
+
 async function append(
   tx: SqlQuery,
   where: Where,
   sealed: readonly SealedEvent[],
-  {state, at, audit}: Commit,
+  {state, at, audit, due = []}: Commit,
 ): Promise<void> {
   if (audit) await insertAudit(tx, audit)
   if (sealed.length === 0) return
@@ -117,6 +145,7 @@ async function append(
     [where.tenant, where.session, state.head, ...[state, state.agent, state.title].map(jsonText), at],
   )
   await projectEvents(tx, where, sealed, at)
+  for (const change of due) await changeDue(tx, change)
 }
 
 async function insertEvents(tx: SqlQuery, where: Where, sealed: readonly SealedEvent[]): Promise<void> {

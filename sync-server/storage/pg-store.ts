@@ -1,8 +1,11 @@
 import {isMigrated, migrate} from './migrate.ts'
 import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
+import {pgApproverKeys} from './pg-approver-keys.ts'
 import {pgAudit} from './pg-audit.ts'
+import {pgDelegations} from './pg-delegations.ts'
 import {pgDevices} from './pg-devices.ts'
+import {pgDueWork} from './pg-due-work.ts'
 import {pgErasures} from './pg-erasures.ts'
 import {pgKeeping} from './pg-keeping.ts'
 import {pgLedger} from './pg-ledger.ts'
@@ -30,9 +33,12 @@ export async function openPgStore(sql: Sql): Promise<Store> {
   const one = wall.sql
   return {
     sessions: pgSessions(one),
-    ledger: pgLedger(one, wall.across('open operations')),
-    approvals: pgApprovals(one, wall.across('overdue approvals')),
+    ledger: pgLedger(one),
+    approvals: pgApprovals(one),
     audit: pgAudit(one),
+    delegations: pgDelegations(one),
+    keys: pgApproverKeys(one),
+    due: pgDueWork(one, wall.across('due work')),
     erasures: pgErasures(one, wall.across('unfinished erasures')),
     devices: pgDevices(one),
     keeping: pgKeeping(wall.across('retention')),

@@ -1,3 +1,4 @@
+import type {Endorsement} from '../../runtime/protocol/approval.ts'
 import type {DataOf, Event, EventOf} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
@@ -40,8 +41,18 @@ async function project(tx: SqlQuery, where: Where, event: Event, at: number): Pr
     case 'approval.requested':
       await authorise(tx, where, event.data, 'awaiting_approval', at)
       return insertApproval(tx, where, event, at)
+    case 'approval.endorsed':
+      return endorse(tx, where, event.data, at)
+    case 'approval.escalated':
+      await tx.query('UPDATE hf_approvals SET escalated_at = $3 WHERE tenant = $1 AND id = $2', [
+        where.tenant,
+        event.data.approval,
+        at,
+      ])
+      return
     case 'approval.granted':
       await settle('authorised', null, event.data.operation)
+      await endorse(tx, where, event.data, at)
       return close('granted', event.data.operation, event.data.by, event.data.note)
     case 'approval.rejected':
       await settle('rejected', {by: event.data.by, note: event.data.note ?? null}, event.data.operation)
@@ -53,7 +64,12 @@ async function project(tx: SqlQuery, where: Where, event: Event, at: number): Pr
       await settle('voided', {reason: event.data.reason}, event.data.operation)
       return close('voided', event.data.operation, null, event.data.reason)
     case 'operation.started':
-      return settle('started', null, event.data.operation)
+      await settle('started', null, event.data.operation)
+      await tx.query(
+        'UPDATE hf_operations SET started_at = $3, amount = $4, verdict_role = $5 WHERE tenant = $1 AND id = $2',
+        [where.tenant, event.data.operation, at, event.data.amount ?? null, event.data.verdictRole ?? null],
+      )
+      return
     case 'operation.executed':
       return settle('executed', event.data.receipt, event.data.operation)
     case 'operation.failed':
@@ -61,7 +77,8 @@ async function project(tx: SqlQuery, where: Where, event: Event, at: number): Pr
     case 'operation.uncertain':
       return settle('uncertain', {reason: event.data.reason}, event.data.operation)
     case 'operation.refused':
-      return settle('refused', {code: event.data.code, reason: event.data.reason}, event.data.operation)
+      await settle('refused', {code: event.data.code, reason: event.data.reason}, event.data.operation)
+      return close('voided', event.data.operation, null, event.data.reason)
     default:
       return
   }
@@ -105,7 +122,7 @@ function insertOperation(tx: SqlQuery, where: Where, event: Event & {data: DataO
 }
 
 function insertApproval(tx: SqlQuery, where: Where, event: Event & {data: DataOf<'approval.requested'>}, at: number) {
-  const {approval, operation, digest, role, reason, expiresAt, shown} = event.data
+  const {approval, operation, digest, role, reason, expiresAt, shown, approvers = 1, escalation} = event.data
   return insert(tx, 'hf_approvals', {
     tenant: where.tenant,
     id: approval,
@@ -121,7 +138,30 @@ function insertApproval(tx: SqlQuery, where: Where, event: Event & {data: DataOf
     note: 'null',
     requested_at: at,
     expires_at: expiresAt,
+    approvers,
+    requester_may_decide: (event.data.requesterMayDecide ?? approvers === 1) ? 1 : 0,
+    escalates_to: escalation?.role ?? null,
+    escalates_at: escalation?.at ?? null,
   })
+}
+
+/** Read and written back under the session's lock, which every event of the approval holds. */
+async function endorse(
+  tx: SqlQuery,
+  {tenant}: Where,
+  {approval, by, delegatedBy, note}: DataOf<'approval.endorsed'>,
+  at: number,
+): Promise<void> {
+  const [row] = await tx.query<{endorsements: string}>(
+    'SELECT endorsements FROM hf_approvals WHERE tenant = $1 AND id = $2',
+    [tenant, approval],
+  )
+  const one: Endorsement = {by, at, delegatedBy: delegatedBy ?? null, note: note ?? null}
+  await tx.query('UPDATE hf_approvals SET endorsements = $3 WHERE tenant = $1 AND id = $2', [
+    tenant,
+    approval,
+    jsonText([...JSON.parse(row?.endorsements ?? '[]'), one]),
+  ])
 }
 
 async function authorise(

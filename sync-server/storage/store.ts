@@ -1,4 +1,4 @@
-import type {InboxItem} from '../../runtime/protocol/approval.ts'
+import type {ApprovalRecord} from '../../runtime/protocol/approval.ts'
 import type {Envelope, Event} from '../../runtime/protocol/event.ts'
 import type {
   ApprovalId,
@@ -16,8 +16,10 @@ import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {Basis} from '../../runtime/protocol/tool.ts'
-import type {AgentListing, AgentManifest, SessionSummary} from '../../runtime/protocol/wire.ts'
+import type {AgentListing, AgentManifest, SessionSummary, UncertainItem} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
+import type {DelegationBook, KeyBook} from './approver-records.ts'
+import type {DueChange, DueWork} from './due-work.ts'
 import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
 import type {TaskBook} from './task-book.ts'
@@ -29,6 +31,9 @@ export interface Store {
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
+  readonly delegations: DelegationBook
+  readonly keys: KeyBook
+  readonly due: DueWork
   readonly agents: AgentBook
   readonly memory: MemoryStore
   readonly erasures: ErasureBook
@@ -90,14 +95,22 @@ export interface LockedSession {
   /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
   slotsAsOf(session: SessionId, seq: number): Promise<Slots>
   /**
+   * What has been started of a tool in this tenant, as of now: nobody else starts one until this transaction ends, so
+   * that of two processes only one sees the last free place. With a subject, only what that subject proposed.
+   */
+  usage(of: {tool: string; subject?: SubjectId; since: number}): Promise<ToolUsage>
+  /**
    * Appends, moves the control state, and brings ledger and approvals in line with the events: one transaction.
    * Sequence numbers must follow the head without a gap.
    */
   append(sealed: readonly SealedEvent[], commit: Commit): Promise<void>
 }
 
-/** What goes with an append: the state after it, the server's time (ms), and who is accountable for it. */
-export type Commit = {state: SessionState; at: number; audit?: AuditEntry}
+/** What goes with an append: the state after it, the server's time (ms), who is accountable, and what it makes due. */
+export type Commit = {state: SessionState; at: number; audit?: AuditEntry; due?: readonly DueChange[]}
+
+/** Starts and amounts since a time; what failed for certain counts as a start, not as an amount. */
+export type ToolUsage = {starts: number; amount: number; underWay: number}
 
 export type Known = {
   events: Map<EventId, {session: string; seq: number; hash: string}>
@@ -133,6 +146,8 @@ export type LedgerRow = {
   status: OperationStatus
   /** Receipt, or why there is none. */
   outcome: Json
+  /** Whose word settles it while it is uncertain. */
+  verdictRole: string | null
   proposedAt: number
   updatedAt: number
 }
@@ -141,25 +156,32 @@ export type OperationRef = {tenant: TenantId; operation: OperationId}
 
 export interface Ledger {
   operation(ref: OperationRef): Promise<LedgerRow | null>
-  /**
-   * Operations that the server still has to do something about, oldest first: proposed, authorised or uncertain, and
-   * started ones untouched since `startedBefore` (ms). The one look across tenants; it returns references only.
-   */
-  open(options: {startedBefore: number; limit: number}): Promise<OperationRef[]>
+  /** Uncertain operations that holders of these roles may settle, oldest first, at most `limit`. */
+  uncertain(tenant: TenantId, roles: readonly string[], limit: number): Promise<UncertainItem[]>
 }
 
 export interface ApprovalBook {
-  get(tenant: TenantId, approval: ApprovalId): Promise<InboxItem | null>
-  /** What holders of these roles may decide, latest first, at most `limit`. */
-  inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<InboxItem[]>
-  /** Open approvals that expired before `now` (ms), across tenants, as references only. */
-  overdue(now: number, limit: number): Promise<{tenant: TenantId; approval: ApprovalId}[]>
+  get(tenant: TenantId, approval: ApprovalId): Promise<ApprovalRecord | null>
+  /** The approval that an operation was asked for; an operation has one at most. */
+  of(ref: OperationRef): Promise<ApprovalRecord | null>
+  /** What holders of these roles may decide, by escalation too, latest first, at most `limit`. */
+  inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<ApprovalRecord[]>
 }
 
 export const auditActions = [
+  'approval.endorsed',
   'approval.granted',
   'approval.rejected',
   'approval.decision_refused',
+  'operation.settled',
+  'operation.verdict_refused',
+  'delegation.granted',
+  'delegation.revoked',
+  'delegation.refused',
+  'key.registered',
+  'key.revoked',
+  'key.refused',
+  'webhook.given_up',
   'agent.published',
   'agent.activated',
   'agent.refused',

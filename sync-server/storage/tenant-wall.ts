@@ -2,8 +2,7 @@ import type {Sql, SqlQuery, SqlValue} from './sql.ts'
 
 /** Why the server looks beyond one tenant: the sweep's rounds, and nothing a request can reach. */
 export type AcrossTenants =
-  | 'open operations'
-  | 'overdue approvals'
+  | 'due work'
   | 'unfinished erasures'
   | 'retention'
   | 'memory that ended'

@@ -41,12 +41,14 @@ function tracedOperation(
       },
     )
   }
+  const {reconcile} = definition
   return {
     ...definition,
     authorise: request => around('authorise', request, () => definition.authorise(request)),
     recheck: request => around('recheck', request, () => definition.recheck(request)),
     execute: request => around('execute', request, () => definition.execute(request)),
-    reconcile: request => around('reconcile', request, () => definition.reconcile(request)),
+    // Where there is none, a person is asked; a stand-in would hide that.
+    ...(reconcile && {reconcile: request => around('reconcile', request, () => reconcile.call(definition, request))}),
   }
 }
 

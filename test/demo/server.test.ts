@@ -38,7 +38,7 @@ describe('the demo server', () => {
 
   test('shows the tables', async () => {
     const shop = await (await get('/demo/shop')).json()
-    expect(shop.orders).toHaveLength(12)
+    expect(shop.orders).toHaveLength(13)
     expect(shop.refunds).toMatchObject([{orderId: 'C12'}, {orderId: 'C05'}])
   })
 

@@ -22,7 +22,7 @@ describe('the shop', () => {
   test('is filled once, and what happened since survives another start', async () => {
     await shop.pay('op-start', refund('A18', 100))
     await openShopTables(sql)
-    expect(await shop.orders()).toHaveLength(12)
+    expect(await shop.orders()).toHaveLength(13)
     expect((await shop.order('A18'))?.order.refundedCents).toBe(100)
   })
 

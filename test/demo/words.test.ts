@@ -15,7 +15,15 @@ import {tellTool} from '../../web-demo/words/tool.ts'
 type Operation = NonNullable<ToolEntry['operation']>
 
 function card(operation: Partial<Operation> | null, over: Partial<ToolEntry> = {}): ToolEntry {
-  const base = {id: 'o', reason: null, receipt: null, approval: null, decidedBy: null, status: 'proposed' as const}
+  const base = {
+    id: 'o',
+    reason: null,
+    receipt: null,
+    approval: null,
+    decidedBy: null,
+    settledBy: null,
+    status: 'proposed' as const,
+  }
   return {
     id: 'e' as ToolEntry['id'],
     at: 0,

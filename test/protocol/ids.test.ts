@@ -14,6 +14,8 @@ const generated = {
   operation: ids.operationIdSchema,
   approval: ids.approvalIdSchema,
   event: ids.eventIdSchema,
+  delegation: ids.delegationIdSchema,
+  key: ids.approverKeyIdSchema,
 }
 const names = Object.keys(generated) as (keyof typeof generated)[]
 

@@ -15,7 +15,9 @@ function section(): string {
     ([kind, {from, owner, to}]) => [kind, owner, from, to] as const,
   )
   const runs = Object.entries(runTransitions).map(([kind, {from, owner, to}]) => [kind, owner, from, to] as const)
-  const operations = Object.entries(operationTransitions).map(([kind, from]) => [kind, ownerOf(kind), from] as const)
+  const operations = Object.entries(operationTransitions).map(
+    ([kind, {from, owner, to}]) => [kind, owner, from, to] as const,
+  )
   const memories = Object.entries(memoryTransitions).map(
     ([name, from]) => [name, memoryOwner(name as keyof typeof memoryTransitions), from] as const,
   )
@@ -26,7 +28,7 @@ function section(): string {
     '',
     ...table([['event of a run', 'owner', 'legal from', 'leads to'], ...runs.map(rowOf)]),
     '',
-    ...table([['event of an operation', 'owner', 'legal from'], ...operations.map(rowOf)]),
+    ...table([['event of an operation', 'owner', 'legal from', 'leads to'], ...operations.map(rowOf)]),
     '',
     ...table([['command to a memory', 'owner', 'legal from'], ...memories.map(rowOf)]),
     '',
@@ -51,10 +53,6 @@ function table([head = [], ...rows]: string[][]): string[] {
     ),
     ...rows.map(row => line(row)),
   ]
-}
-
-function ownerOf(kind: string): string {
-  return kind.startsWith('approval.') ? 'approval service' : 'operation service'
 }
 
 /** `HOLDFAST_UPDATE_SPEC=1` writes the section instead of comparing it. */

@@ -199,11 +199,13 @@ describe('operations', () => {
     voided: ['operation.voided'],
   }
   const legalFrom: Record<string, OperationStatus[]> = {
-    'operation.refused': ['proposed', 'authorised'],
+    'operation.refused': ['proposed', 'awaiting_approval', 'authorised'],
     'operation.authorised': ['proposed'],
     'approval.requested': ['proposed'],
+    'approval.endorsed': [],
     'approval.granted': ['awaiting_approval'],
     'approval.rejected': ['awaiting_approval'],
+    'approval.escalated': ['awaiting_approval'],
     'approval.expired': ['awaiting_approval'],
     'operation.started': ['authorised'],
     'operation.executed': ['started', 'uncertain'],
@@ -221,8 +223,34 @@ describe('operations', () => {
     expect(state.operations[0]?.status).toBe(status)
     const {refusal} = decide(state, desk.event(kind as Kind) as Event)
     if (legalFrom[kind]?.includes(status)) return expect(refusal).toBeNull()
-    expect(refusal).toMatchObject({code: 'refused', asked: kind, met: `an operation that is ${status}`})
-    expect(refusal?.owner).toBe(kind.startsWith('approval') ? 'approval service' : 'operation service')
+    const alone = kind === 'approval.endorsed' && status === 'awaiting_approval'
+    const met = alone ? 'an approval by 0 of 1 people' : `an operation that is ${status}`
+    expect(refusal).toMatchObject({code: 'refused', asked: kind, met})
+    const owners = {approval: 'approval service', operation: 'operation service', voided: 'control plane'}
+    const of = kind === 'operation.voided' ? 'voided' : kind.startsWith('approval') ? 'approval' : 'operation'
+    expect(refusal?.owner).toBe(owners[of])
+  })
+
+  test('[APP-1] of two people who are needed each counts once, and only the second grants', () => {
+    const desk = scribe()
+    const said = desk.data['approval.granted']
+    const {delegatedBy, ...own} = said
+    const requested = desk.event('approval.requested', {data: {...desk.data['approval.requested'], approvers: 2}})
+    const waiting = fold([...repliedEvents(desk), desk.event('operation.proposed'), requested])
+    const met = (state: typeof waiting, kind: 'approval.endorsed' | 'approval.granted', data: typeof said) =>
+      decide(state, desk.event(kind, {data})).refusal?.met
+    expect(met(waiting, 'approval.granted', own)).toBe('an approval by 0 of 2 people')
+    expect(met(waiting, 'approval.endorsed', own)).toBeUndefined()
+    const once = fold([desk.event('approval.endorsed', {data: own})], waiting)
+    expect(once.operations[0]).toMatchObject({status: 'awaiting_approval', approval: {endorsedBy: [own.by]}})
+    const other = {...own, by: 'ines' as typeof own.by}
+    expect(met(once, 'approval.granted', own)).toBe(`a yes that ${own.by} has given already`)
+    expect(met(once, 'approval.granted', {...other, delegatedBy: own.by})).toBe('a yes under the same authority')
+    expect(met(once, 'approval.endorsed', other)).toBe('an approval by 1 of 2 people')
+    expect(
+      met(once, 'approval.granted', {...other, approval: desk.data['approval.requested'].approval}),
+    ).toBeUndefined()
+    expect(fold([desk.event('approval.granted', {data: other})], once).operations[0]?.status).toBe('authorised')
   })
 
   test('[APP-4] an answer to an operation that the session does not have moves nothing', () => {

@@ -2,8 +2,10 @@ import {createHash} from 'node:crypto'
 import {expect, test} from 'vitest'
 import * as z from 'zod'
 import {decisionSchema} from '../../runtime/protocol/approval.ts'
+import {delegationSchema, newDelegationSchema} from '../../runtime/protocol/delegation.ts'
 import {custodianKinds, envelopeSchema, personKinds, serverKinds} from '../../runtime/protocol/event.ts'
 import {factSchema} from '../../runtime/protocol/fact.ts'
+import {approverKeySchema, newKeySchema, signedIntentSchema} from '../../runtime/protocol/intent.ts'
 import {memoryChangeSchema, memoryProposalSchema} from '../../runtime/protocol/memory.ts'
 import {recallAnswerSchema, recallAskSchema} from '../../runtime/protocol/memory-recall.ts'
 import * as memoryWire from '../../runtime/protocol/memory-wire.ts'
@@ -20,6 +22,11 @@ test('[LOG-8] the schemas of the wire and of every event are the ones that were 
     envelopeSchema,
     decisionSchema,
     factSchema,
+    signedIntentSchema,
+    newKeySchema,
+    approverKeySchema,
+    newDelegationSchema,
+    delegationSchema,
     ...wire,
     ...memoryWire,
     memoryProposalSchema,

@@ -34,6 +34,7 @@ export function cast() {
     second: env.id('call'),
     operation: env.id('operation'),
     approval: env.id('approval'),
+    key: env.id('key'),
   }
 }
 export type Cast = ReturnType<typeof cast>
@@ -50,6 +51,8 @@ export function manifest(answers: EventId[], events: EventId[] = answers) {
 export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
   const {operation, approval, other, message} = names
   const by = 'theo' as DataOf<'approval.granted'>['by']
+  const signed = {key: names.key, nonce: '0'.repeat(32), at: 1_790_000_000_000}
+  const said = {approval, operation, by, delegatedBy: 'ines' as typeof by, note: 'fine', signed}
   return {
     'session.opened': {agent: 'desk', policy: 'steer', title: 'A17'},
     'session.forked': {
@@ -113,9 +116,9 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
     },
     'operation.refused': {operation, code: 'stale', reason: 'changed'},
     'operation.authorised': {operation, digest, reason: 'small'},
-    'operation.started': {operation, digest},
-    'operation.executed': {operation, receipt: {paid: true}},
-    'operation.failed': {operation, reason: 'no funds'},
+    'operation.started': {operation, digest, amount: 8900, verdictRole: 'approver', answersBy: 1_790_000_030_000},
+    'operation.executed': {operation, receipt: {paid: true}, settledBy: by},
+    'operation.failed': {operation, reason: 'no funds', settledBy: by},
     'operation.uncertain': {operation, reason: 'no answer'},
     'operation.voided': {operation, reason: 'newer instruction', because: message},
     'approval.requested': {
@@ -126,9 +129,14 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
       reason: 'over the limit',
       expiresAt: 2_000_000_000_000,
       shown: {tool: 'refundOrder', version: '1', input: {}},
+      approvers: 1,
+      requesterMayDecide: false,
+      escalation: {role: 'head', at: 1_790_000_060_000},
     },
-    'approval.granted': {approval, operation, digest, by, note: 'fine'},
-    'approval.rejected': {approval, operation, by, note: 'no'},
+    'approval.endorsed': {...said, digest},
+    'approval.granted': {...said, digest},
+    'approval.rejected': {...said, note: 'no'},
+    'approval.escalated': {approval, operation, role: 'head'},
     'approval.expired': {approval, operation},
     'custody.granted': {holder: other, epoch: 2, reason: 'requested'},
   }

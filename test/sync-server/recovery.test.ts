@@ -1,4 +1,5 @@
 import {describe, expect, test} from 'vitest'
+import {createGate} from '../support/gate.ts'
 import {testDatabase} from './support/database.ts'
 import {decide, deskServers, inbox, told} from './support/desk-server.ts'
 import {testDevice} from './support/device.ts'
@@ -109,4 +110,28 @@ describe('a process that dies', () => {
     expect(await servers.desk.payments(refund.operation)).toEqual([])
     expect((await told(next, who, device.session)).at(-1)).toBe('operation.voided')
   })
+})
+
+test('[OP-4] a process that starts beside another leaves a call that is under way alone', async () => {
+  const who = {tenant: 'beside', subject: 'ana'}
+  const gate = createGate()
+  const operations = servers.desk.operation({
+    execute: async ({operation, input}) => {
+      await gate.pass()
+      return servers.desk.pay(operation, input.cents)
+    },
+  })
+  const first = servers.server({operations})
+  const device = testDevice(who)
+  const refund = device.refund({orderId: 'A1', cents: 5})
+  await device.push(first, [device.open(), ...refund.events])
+  await gate.reached(1)
+  const second = servers.server({sharesDatabase: true})
+  await second.start()
+  await second.idle()
+  gate.open()
+  await first.idle()
+  await second.close()
+  expect((await told(second, who, device.session)).slice(1)).toEqual(['operation.started', 'operation.executed'])
+  expect(await servers.desk.payments(refund.operation)).toHaveLength(1)
 })

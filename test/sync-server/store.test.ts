@@ -1,5 +1,5 @@
-import {PGlite} from '@electric-sql/pglite'
 import {expect, test} from 'vitest'
+import {openNodeDatabase} from '../../runtime/node.ts'
 import type {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {openPgStore, pgliteSql} from '../../sync-server/index.ts'
 import {openPostgres} from '../../sync-server/postgres.ts'
@@ -8,8 +8,8 @@ import {storeContract} from '../contract/store.ts'
 import {realPostgres} from '../support/real-postgres.ts'
 
 storeContract('PGlite', async () => {
-  const db = await PGlite.create()
-  return {store: await openPgStore(pgliteSql(db)), close: () => db.close()}
+  const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
+  return {store: await openPgStore(pgliteSql(db)), close}
 })
 
 const postgres = realPostgres()
@@ -36,10 +36,10 @@ test.each([
 })
 
 test('opening a store again on the same database changes nothing', async () => {
-  const db = await PGlite.create()
+  const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
   await Promise.all([openPgStore(pgliteSql(db)), openPgStore(pgliteSql(db))])
   await openPgStore(pgliteSql(db))
   const {rows} = await db.query('SELECT name FROM hf_migrations ORDER BY name')
   expect(rows).toHaveLength(migrations.length)
-  await db.close()
-}, 60_000)
+  await close()
+}, 120_000)

@@ -4,7 +4,7 @@ import {euros} from '../money.ts'
 import {personName} from '../people.ts'
 import type {Decision, InboxItem} from '../runtime-types.ts'
 import type {Order} from '../shop/order.ts'
-import {remaining} from '../words/approval.ts'
+import {escalationWords, peopleWords, remaining, standingWords} from '../words/approval.ts'
 import {refundInput} from '../words/refund.ts'
 import {Banner} from './banner.tsx'
 import {Raw} from './tool-card.tsx'
@@ -13,21 +13,17 @@ type Props = {
   item: InboxItem
   /** What the shop says about the order now; null when it cannot be read. */
   order: Order | null
+  /** A decision about it is kept on this device and not handed in yet. */
+  kept: boolean | undefined
   onDecide: (verdict: Decision['verdict'], note: string) => Promise<boolean>
 }
 
 /** What stands here comes from the record that the digest covers: it is exactly what will be executed. [APP-3] */
-export function ApprovalCard({item, order, onDecide}: Props) {
-  const [note, setNote] = useState('')
-  const [deciding, setDeciding] = useState(false)
+export function ApprovalCard({item, order, kept, onDecide}: Props) {
   const now = useNow(30_000)
   const {amount, orderId, reason} = refundInput(item.shown)
-  const decide = async (verdict: Decision['verdict']) => {
-    setDeciding(true)
-    await onDecide(verdict, note.trim())
-    setDeciding(false)
-  }
-  const noteId = `note-${item.approval}`
+  const standing = kept ? 'You have decided this here; the server has not taken it yet.' : standingWords(item)
+  const progress = [peopleWords(item), escalationWords(item, now)].filter(words => words !== null)
   return (
     <article className="approval" aria-label={`Refund ${amount} for order ${orderId}`}>
       <header className="approval-head">
@@ -41,6 +37,11 @@ export function ApprovalCard({item, order, onDecide}: Props) {
       </header>
       <p className="refund-reason">“{reason}”</p>
       <p className="refund-detail">{item.reason}</p>
+      {progress.map(words => (
+        <p key={words} className="approval-progress">
+          {words}
+        </p>
+      ))}
       {order && <OrderContext order={order} />}
       {order && centsOf(item) > order.refundableCents && (
         <Banner tone="waiting">Less than this is left of the order now, so the server would not pay it.</Banner>
@@ -52,10 +53,35 @@ export function ApprovalCard({item, order, onDecide}: Props) {
           Digest <code>{item.digest}</code>
         </p>
       </details>
-      <div className="decision">
-        <label htmlFor={noteId}>Note, if there is something to say</label>
-        <textarea id={noteId} rows={2} maxLength={1000} value={note} onChange={event => setNote(event.target.value)} />
-        <div className="decision-buttons">
+      {standing !== null && <p className="approval-standing">{standing}</p>}
+      {!kept && item.you !== 'asked_for_it' && (
+        <DecisionForm item={item} amount={amount} mayApprove={item.you === 'may_decide'} onDecide={onDecide} />
+      )}
+    </article>
+  )
+}
+
+type FormProps = Pick<Props, 'item' | 'onDecide'> & {
+  amount: string
+  /** Whoever has said yes may still say no, until it has been carried out. */
+  mayApprove: boolean
+}
+
+function DecisionForm({item, amount, mayApprove, onDecide}: FormProps) {
+  const [note, setNote] = useState('')
+  const [deciding, setDeciding] = useState(false)
+  const decide = async (verdict: Decision['verdict']) => {
+    setDeciding(true)
+    await onDecide(verdict, note.trim())
+    setDeciding(false)
+  }
+  const noteId = `note-${item.approval}`
+  return (
+    <div className="decision">
+      <label htmlFor={noteId}>Note, if there is something to say</label>
+      <textarea id={noteId} rows={2} maxLength={1000} value={note} onChange={event => setNote(event.target.value)} />
+      <div className="decision-buttons">
+        {mayApprove && (
           <button
             type="button"
             className="button button-primary"
@@ -64,12 +90,12 @@ export function ApprovalCard({item, order, onDecide}: Props) {
           >
             Approve {amount}
           </button>
-          <button type="button" className="button" disabled={deciding} onClick={() => void decide('reject')}>
-            Reject
-          </button>
-        </div>
+        )}
+        <button type="button" className="button" disabled={deciding} onClick={() => void decide('reject')}>
+          Reject
+        </button>
       </div>
-    </article>
+    </div>
   )
 }
 

@@ -1,6 +1,6 @@
 import {type MouseEvent, useEffect} from 'react'
 import {navigate} from '../hooks.ts'
-import {type Person, people} from '../people.ts'
+import {inboxPerson, type Person, people} from '../people.ts'
 
 export const pages = [
   {path: '/', title: 'Desk', person: 'maya'},
@@ -9,9 +9,9 @@ export const pages = [
   {path: '/shop', title: 'Shop', person: 'maya'},
 ] as const satisfies readonly {path: string; title: string; person: Person}[]
 
-export function Header({path}: {path: string}) {
+export function Header({path, as}: {path: string; as: string | null}) {
   const current = pages.find(page => page.path === path) ?? pages[0]
-  const person = people[current.person]
+  const person = people[current.path === '/inbox' ? inboxPerson(as) : current.person]
   useEffect(() => {
     document.title = `${current.title} · Fernweh Outfitters`
   }, [current.title])

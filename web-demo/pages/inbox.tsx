@@ -1,42 +1,62 @@
-import {useEffect, useState} from 'react'
 import {ApprovalCard} from '../components/approval-card.tsx'
 import {Banner} from '../components/banner.tsx'
 import {DecidedList} from '../components/decided-list.tsx'
+import {DelegationPanel} from '../components/delegation-panel.tsx'
+import {KeptDecisions} from '../components/kept-decisions.tsx'
+import {PersonChoice} from '../components/person-choice.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
+import {UncertainCard} from '../components/uncertain-card.tsx'
 import {useAction} from '../hooks.ts'
-import type {Inbox, InboxState} from '../runtime-types.ts'
-import {useServices} from '../services.ts'
+import type {Person} from '../people.ts'
+import type {InboxState} from '../runtime-types.ts'
+import {clock} from '../words/approval.ts'
 import {connectionWords} from '../words/session.ts'
+import {useInbox} from './use-inbox.ts'
 import {useShop} from './use-shop.ts'
 
-export function InboxPage() {
-  const {inbox, state} = useInbox()
+export function InboxPage({person}: {person: Person}) {
+  const {inbox, state} = useInbox(person)
   const {problem, run, dismiss} = useAction()
   const {shop} = useShop(15_000)
+  // Before anything was ever seen there is nothing to show, not even that there is nothing.
+  const seen = state !== null && state.seenAt !== null
   const open = state?.items.filter(item => item.status === 'open') ?? []
   const decided = state?.items.filter(item => item.status !== 'open') ?? []
+  const uncertain = state?.uncertain ?? []
   return (
     <main className="page">
       <div className="page-head">
         <h1>Approvals</h1>
         {state && <StatusDot {...connectionWords(state.connection)} />}
+        <PersonChoice person={person} />
       </div>
       {problem && (
         <Banner tone="bad" onDismiss={dismiss}>
           {problem}
         </Banner>
       )}
+      {state && <OutOfReach state={state} />}
+      <KeptDecisions decisions={state?.decisions ?? []} onDismiss={nonce => run(async () => inbox?.dismiss(nonce))} />
       <p className="visually-hidden" aria-live="polite">
-        {state ? `${open.length} waiting for a decision` : 'Opening the approvals'}
+        {seen ? `${open.length} waiting for a decision` : 'Opening the approvals'}
       </p>
-      {state === null && <p className="skeleton-lines" aria-hidden="true" />}
-      {state !== null && open.length === 0 && <NothingOpen />}
+      {!seen && <p className="skeleton-lines" aria-hidden="true" />}
+      {seen && open.length === 0 && uncertain.length === 0 && <NothingOpen />}
       <ul className="approvals">
+        {uncertain.map(item => (
+          <li key={item.operation}>
+            <UncertainCard
+              item={item}
+              onSettle={said => run(async () => inbox?.settle(item.operation, {...said, digest: item.digest}))}
+            />
+          </li>
+        ))}
         {open.map(item => (
           <li key={item.approval}>
             <ApprovalCard
               item={item}
               order={shop?.orders.find(order => order.id === orderOf(item.shown.input)) ?? null}
+              kept={state?.decisions.some(({signed, refused}) => !refused && signed.intent.approval === item.approval)}
               onDecide={(verdict, note) =>
                 run(async () => inbox?.decide(item.approval, {verdict, digest: item.digest, ...(note && {note})}))
               }
@@ -45,7 +65,19 @@ export function InboxPage() {
         ))}
       </ul>
       {decided.length > 0 && <DecidedList items={decided} />}
+      {inbox && seen && <DelegationPanel person={person} inbox={inbox} run={run} />}
     </main>
+  )
+}
+
+/** What is on the screen may be old, and what is pressed here does not count yet. [APP-4] */
+function OutOfReach({state: {connection, seenAt}}: {state: InboxState}) {
+  if (connection.state !== 'unreachable' || seenAt === null) return null
+  return (
+    <Banner tone="waiting">
+      The server is out of reach. This is what it showed at {clock(seenAt)}. What you decide now is signed and kept on
+      this device; the server looks at it again before it counts.
+    </Banner>
   )
 }
 
@@ -53,24 +85,12 @@ function NothingOpen() {
   return (
     <div className="page-empty">
       <h2>Nothing waits for you</h2>
-      <p>A refund above €50.00 shows up here the moment the desk proposes it. You see exactly what will be paid.</p>
+      <p>
+        A refund above €50.00 shows up here the moment the desk proposes it; above €300.00 two people have to say yes.
+        You see exactly what will be paid.
+      </p>
     </div>
   )
-}
-
-function useInbox(): {inbox: Inbox | null; state: InboxState | null} {
-  const services = useServices()
-  const [held, setHeld] = useState<{inbox: Inbox; state: InboxState | null} | null>(null)
-  useEffect(() => {
-    const inbox = services.inbox()
-    setHeld({inbox, state: null})
-    const unsubscribe = inbox.subscribe(state => setHeld({inbox, state}))
-    return () => {
-      unsubscribe()
-      inbox.close()
-    }
-  }, [services])
-  return held ?? {inbox: null, state: null}
 }
 
 function orderOf(input: unknown): unknown {

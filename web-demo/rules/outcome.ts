@@ -4,6 +4,7 @@ import {type Call, record} from './conversation.ts'
 
 export type OutcomeKind =
   | 'executed'
+  | 'attested'
   | 'rejected'
   | 'voided'
   | 'cancelled'
@@ -21,6 +22,7 @@ export function outcomeOf(call: Call): OutcomeKind {
   if (!result) return 'unknown'
   if (receiptSchema.safeParse(result.value).success) return 'executed'
   const value = details(call)
+  if (typeof value.saidBy === 'string') return 'attested'
   if (typeof value.by === 'string') return 'rejected'
   const words = `${String(value.code ?? '')} ${String(value.status ?? '')} ${reasonIn(call) ?? ''}`.toLowerCase()
   const sign = signs.find(([pattern]) => pattern.test(words))
@@ -36,7 +38,7 @@ const signs: [RegExp, OutcomeKind][] = [
   [/\bcancell?ed\b|run was ended/, 'cancelled'],
   [/newer instruction|\bvoided\b|superseded/, 'voided'],
   [/\bexpired\b|decided in time/, 'expired'],
-  [/not_authorised|invalid_input|unknown_tool|version_mismatch|\brefused\b/, 'refused'],
+  [/not_authorised|invalid_input|unknown_tool|version_mismatch|over_limit|\brefused\b/, 'refused'],
   [/\boffline\b/, 'offline'],
 ]
 
@@ -48,6 +50,10 @@ export function outcomeSentence(call: Call): string {
   switch (outcomeOf(call)) {
     case 'executed':
       return executed(call)
+    case 'attested': {
+      const {saidBy, receipt} = details(call)
+      return `${capital(String(saidBy))} has checked it: ${what} went through. Their note: “${String(receipt)}”`
+    }
     case 'rejected': {
       const {by} = details(call)
       return `${typeof by === 'string' ? capital(by) : 'The approver'} rejected ${what}, so no money moved.${because}`

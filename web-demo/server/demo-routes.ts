@@ -9,7 +9,7 @@ export const tokenIssue = {issuer: 'fernweh-demo', audience: 'fernweh-desk'} as 
 const tokenSeconds = 600
 
 /**
- * What only a demo has. `/demo/token` hands anybody a token of Maya or Theo: a real application puts its own login
+ * What only a demo has. `/demo/token` hands anybody a token of any of its people: a real application puts its own login
  * there. `/demo/shop` shows the tables to anybody, so that what was paid can be seen.
  */
 export function demoRoutes(secret: string, shop: ShopTables): Hono {

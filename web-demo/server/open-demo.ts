@@ -43,6 +43,8 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
       operations: {refundOrder: refundOperation(shop, facts)},
       memory: {policy: memoryPolicy},
       models: await gatewayModels(model),
+      // On a Postgres there may be other processes of this desk; a folder has one.
+      sharesDatabase: databaseUrl !== undefined,
     })
     const app = new Hono()
     app.use(securityHeaders())

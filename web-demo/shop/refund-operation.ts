@@ -1,11 +1,14 @@
-import {defineOperation, OperationFailed} from '../../sync-server/index.ts'
+import {type ApprovalRequest, defineOperation, OperationFailed} from '../../sync-server/index.ts'
 import {euros} from '../money.ts'
-import {approverRole, policyLimitCents, refundOrder} from '../tools.ts'
+import {approverRole, escalationRole, policyLimitCents, refundOrder, twoPersonLimitCents} from '../tools.ts'
 import type {ShopFacts} from './facts.ts'
 import {orderKey, orderSchema} from './order.ts'
 import type {ShopTables} from './shop-tables.ts'
 
 const oneDayMs = 24 * 60 * 60 * 1000
+const halfAnHourMs = 30 * 60 * 1000
+/** What the desk may pay out in a day, whoever allows it. */
+const dayLimitCents = 1_000_000
 
 /** The policy and the payment of a refund: the only code that moves money in this shop. */
 export function refundOperation(shop: ShopTables, facts: ShopFacts) {
@@ -18,9 +21,15 @@ export function refundOperation(shop: ShopTables, facts: ShopFacts) {
       if (input.cents > left) return {deny: tooMuch(input.orderId, left)}
       if (input.cents <= policyLimitCents)
         return {allow: `Up to ${euros(policyLimitCents)} the policy allows by itself.`}
-      const reason = `${euros(input.cents)} is above ${euros(policyLimitCents)}, so a team lead decides.`
-      return {approval: {role: approverRole, reason, expiresInMs: oneDayMs}}
+      return {approval: approvalOf(input.cents)}
     },
+    limits: [
+      {kind: 'amount', sum: dayLimitCents, inMs: oneDayMs},
+      {kind: 'concurrency', atOnce: 20},
+    ],
+    amount: ({cents}) => cents,
+    amountWords: euros,
+    verdictRole: approverRole,
     async recheck({input, changed}) {
       const order = changed.find(({key}) => key === orderKey(input.orderId))
       if (!order) return {ok: true}
@@ -42,6 +51,14 @@ export function refundOperation(shop: ShopTables, facts: ShopFacts) {
       return receipt ? {executed: receipt} : {notExecuted: 'The shop has paid no such refund and now never will.'}
     },
   })
+}
+
+function approvalOf(cents: number): ApprovalRequest {
+  const escalate = {role: escalationRole, afterMs: halfAnHourMs}
+  const asked = {role: approverRole, expiresInMs: oneDayMs, requesterMayDecide: false, escalate}
+  return cents > twoPersonLimitCents
+    ? {...asked, approvers: 2, reason: `${euros(cents)} is above ${euros(twoPersonLimitCents)}, so two people decide.`}
+    : {...asked, reason: `${euros(cents)} is above ${euros(policyLimitCents)}, so a team lead decides.`}
 }
 
 function tooMuch(orderId: string, left: number): string {

@@ -114,6 +114,14 @@ export const seedOrders: Seed[] = [
     note: 'Out for delivery since 28 November.',
     items: [one('Cabin backpack, 40 litres', 12_900), one('Combination lock', 1_490)],
   },
+  {
+    id: 'E05',
+    customer: customers.tomas,
+    placedOn: '2026-11-16',
+    status: 'delivered',
+    note: 'Delivered on 23 November, two parcels.',
+    items: [one('Expedition tent for four', 48_900), one('Footprint', 4_900)],
+  },
 ]
 
 /** Paid before this desk existed, so that a full and a partial refund can be seen from the start. */

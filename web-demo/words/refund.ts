@@ -18,7 +18,7 @@ export function tellRefund(entry: ToolEntry): Telling {
         ? {state: 'With the server', detail: 'It is being checked against the order and the policy.', tone: 'quiet'}
         : {state: 'Only on this device', detail: 'It goes to the server when there is a connection.', tone: 'waiting'}
     case 'awaiting_approval':
-      return {state: 'Waiting for approval', detail: reason, tone: 'waiting'}
+      return {state: 'Waiting for approval', detail: waitingDetail(reason, operation.approval), tone: 'waiting'}
     case 'authorised':
       return operation.decidedBy
         ? {state: `Approved by ${personName(operation.decidedBy)}`, detail: reason, tone: 'quiet'}
@@ -36,7 +36,7 @@ export function tellRefund(entry: ToolEntry): Telling {
     case 'refused':
       return {state: 'Refused by the server', detail: `${reason} No money moved.`.trim(), tone: 'bad'}
     case 'failed':
-      return {state: 'Failed', detail: reason, tone: 'bad'}
+      return {state: 'Failed', detail: saidBy(operation, reason), tone: 'bad'}
     case 'expired':
       return {state: 'Expired', detail: `${reason} No money moved.`.trim(), tone: 'bad'}
     case 'voided':
@@ -44,7 +44,7 @@ export function tellRefund(entry: ToolEntry): Telling {
     case 'uncertain':
       return {
         state: 'Outcome not known',
-        detail: `${reason} Do not pay it again before it is checked.`.trim(),
+        detail: `${reason} An approver can say what happened. Do not pay it again before that.`.trim(),
         tone: 'waiting',
       }
   }
@@ -56,7 +56,33 @@ function unproposed(result: NonNullable<ToolEntry['result']>): Telling {
     : {state: 'Withdrawn', detail: 'It was never sent. No money moved.', tone: 'over'}
 }
 
-function receiptWords({receipt, decidedBy}: NonNullable<ToolEntry['operation']>): string {
+type Operation = NonNullable<ToolEntry['operation']>
+
+/** Who has said yes, who is still missing, and who is asked by now. */
+export function waitingDetail(reason: string, approval: Operation['approval']): string {
+  if (!approval) return reason
+  const {approvers, endorsedBy, escalatedTo} = approval
+  const parts = [reason]
+  if (endorsedBy.length > 0) {
+    const missing = approvers - endorsedBy.length
+    parts.push(`${list(endorsedBy.map(personName))} said yes; ${missing} more ${missing === 1 ? 'is' : 'are'} needed.`)
+  }
+  if (escalatedTo) parts.push('Nobody decided for a while, so the head of service is asked as well.')
+  return parts.join(' ').trim()
+}
+
+export function list(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+function saidBy({settledBy}: Operation, reason: string): string {
+  return settledBy ? `${personName(settledBy)} says that it did not happen: “${reason}”` : reason
+}
+
+function receiptWords({receipt, decidedBy, settledBy}: Operation): string {
+  if (settledBy && receipt !== null && typeof receipt === 'object' && !Array.isArray(receipt)) {
+    return `${personName(settledBy)} says that it happened: “${String(receipt.receipt)}”`
+  }
   const parsed = receiptSchema.safeParse(receipt)
   const by = decidedBy ? `Approved by ${personName(decidedBy)}. ` : ''
   return parsed.success ? `${by}Receipt ${parsed.data.refund}` : by.trim()

@@ -10,7 +10,7 @@ import {movableClock} from './environment.ts'
 import {type RefundDesk, refundDesk} from './refund-desk.ts'
 
 /** A refund desk and servers for it on the file's database. */
-export function deskServers(database: TestDatabase) {
+export function deskServers(database: Pick<TestDatabase, 'sql' | 'store'>) {
   const environment = movableClock()
   let desk: RefundDesk | null = null
   beforeAll(async () => {

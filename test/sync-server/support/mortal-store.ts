@@ -21,9 +21,31 @@ export function mortalStore(store: Store, death: {transaction: number; when: 'be
         alive()
         return store.ledger.operation(ref)
       },
-      open: async options => {
+      uncertain: async (...asked) => {
         alive()
-        return store.ledger.open(options)
+        return store.ledger.uncertain(...asked)
+      },
+    },
+    due: {
+      claim: async options => {
+        alive()
+        return store.due.claim(options)
+      },
+      claimOne: async (ref, options) => {
+        alive()
+        return store.due.claimOne(ref, options)
+      },
+      postpone: async (item, dueAt) => {
+        alive()
+        return store.due.postpone(item, dueAt)
+      },
+      finish: async item => {
+        alive()
+        return store.due.finish(item)
+      },
+      takeOver: async now => {
+        alive()
+        return store.due.takeOver(now)
       },
     },
     sessions: {

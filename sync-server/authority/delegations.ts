@@ -1,0 +1,94 @@
+import type {Delegation, NewDelegation} from '../../runtime/protocol/delegation.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {DelegationId} from '../../runtime/protocol/ids.ts'
+import {isStorable, type Principal} from '../principal.ts'
+import type {AuditEntry} from '../storage/store.ts'
+import type {Authority} from './authority.ts'
+
+/** Nobody looks at a role that was lent longer ago. */
+const longestMs = 90 * 86_400_000
+
+/**
+ * Lends a role that the caller's own token names; one that was lent to the caller cannot be lent on.
+ *
+ * @throws HoldfastError `forbidden`, `bad_input` for oneself, a time that has passed or one more than 90 days away
+ */
+export async function delegateRole(
+  authority: Authority,
+  principal: Principal,
+  wish: NewDelegation,
+): Promise<Delegation> {
+  const {store, environment, bus} = authority
+  const {tenant, subject} = principal
+  const now = environment.now()
+  const fault = faultOf(principal, wish, now)
+  const reason = `${wish.role} to ${wish.to}: ${fault?.message ?? wish.reason ?? ''}`
+  if (fault) {
+    await store.audit.record(entry(principal, 'delegation.refused', subject, reason, now))
+    throw fault
+  }
+  const delegation: Delegation = {
+    delegation: environment.id('delegation'),
+    role: wish.role,
+    from: subject,
+    to: wish.to,
+    until: wish.until,
+    reason: wish.reason ?? '',
+    createdAt: now,
+    revokedAt: null,
+  }
+  const audit = entry(principal, 'delegation.granted', delegation.delegation, reason, now)
+  await store.delegations.add(tenant, delegation, audit)
+  bus.publish({type: 'inbox', tenant, subject: wish.to})
+  return delegation
+}
+
+/**
+ * Ends a delegation before its time; whoever gave it may, and whoever has it.
+ *
+ * @throws HoldfastError `not_found`
+ */
+export async function revokeDelegation(
+  authority: Authority,
+  principal: Principal,
+  id: DelegationId,
+): Promise<Delegation> {
+  const {store, environment, bus} = authority
+  const {tenant, subject} = principal
+  const now = environment.now()
+  const found = await store.delegations.get(tenant, id)
+  if (!found || (found.from !== subject && found.to !== subject)) {
+    await store.audit.record(entry(principal, 'delegation.refused', id, 'No such delegation to revoke.', now))
+    throw new HoldfastError('not_found', 'No such delegation.')
+  }
+  await store.delegations.revoke(tenant, id, now, entry(principal, 'delegation.revoked', id, '', now))
+  bus.publish({type: 'inbox', tenant, subject: found.to})
+  return (await store.delegations.get(tenant, id)) ?? found
+}
+
+function faultOf({subject, roles}: Principal, {role, to, until}: NewDelegation, now: number): HoldfastError | null {
+  if (!roles.includes(role)) {
+    return new HoldfastError('forbidden', 'Only a role that your own token names can be lent, and not lent on.')
+  }
+  if (to === subject) return wrong('to', 'expected somebody else')
+  if (!isStorable(to)) return wrong('to', 'expected well-formed text without NUL')
+  if (until <= now) return wrong('until', 'expected a time that has not passed')
+  if (until > now + longestMs) return wrong('until', 'expected at most 90 days from now')
+  return null
+}
+
+function wrong(field: string, expected: string): HoldfastError {
+  return new HoldfastError('bad_input', `body.${field}: ${expected}`, {
+    details: {what: 'body', issues: [{field, expected}]},
+  })
+}
+
+function entry(
+  {tenant, subject}: Principal,
+  action: AuditEntry['action'],
+  about: string,
+  reason: string,
+  at: number,
+): AuditEntry {
+  return {tenant, subject, action, about, reason, at}
+}

@@ -1,0 +1,64 @@
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {DueItem} from '../storage/due-work.ts'
+import type {Authority} from './authority.ts'
+import {signWebhook, theServer, type WebhookMessage} from './webhooks.ts'
+
+const deadlineMs = 10_000
+/** With the pauses below, for about thirty hours. */
+const mostAttempts = 12
+
+/**
+ * Delivers one message, at least once: an attempt whose answer is lost is repeated under the same id. Whoever answers
+ * anything but 2xx hears again later; 410 ends it, and so does the last attempt.
+ */
+export async function deliverWebhook(authority: Authority, item: DueItem): Promise<number | null> {
+  const {environment, webhooks} = authority
+  const message = JSON.parse(item.body) as WebhookMessage
+  const hook = webhooks.find(({url}) => url === message.url)
+  if (!hook) return giveUp(authority, item, message, 'the address is no longer configured')
+  const timestamp = Math.floor(environment.now() / 1000)
+  const signature = await signWebhook(hook.secret, message.id, timestamp, message.body)
+  const answer = await post(message, {timestamp, signature})
+  if (answer === 'delivered') return null
+  if (answer === 'HTTP 410' || item.attempts >= mostAttempts) return giveUp(authority, item, message, answer)
+  return environment.now() + pauseMs(item.attempts, environment.random())
+}
+
+async function post(
+  {id, url, body}: WebhookMessage,
+  {timestamp, signature}: {timestamp: number; signature: string},
+): Promise<string> {
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signature,
+  }
+  try {
+    // Followed blindly, a redirect would hand the message to somebody who was never configured.
+    const init = {method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(deadlineMs)} as const
+    const response = await fetch(url, init)
+    await response.body?.cancel()
+    return response.ok ? 'delivered' : `HTTP ${response.status}`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Five seconds, then three times as long each time, up to six hours, and up to a fifth more so that none come in step. */
+function pauseMs(attempts: number, random: number): number {
+  return Math.round(Math.min(5000 * 3 ** (attempts - 1), 6 * 3_600_000) * (1 + random / 5))
+}
+
+async function giveUp(
+  {store, environment, onFault}: Authority,
+  {tenant}: DueItem,
+  {id, url}: WebhookMessage,
+  why: string,
+): Promise<null> {
+  const reason = `${new URL(url).origin}: ${why}`
+  const at = environment.now()
+  await store.audit.record({tenant, subject: theServer, action: 'webhook.given_up', about: id, reason, at})
+  onFault(new HoldfastError('offline', `A webhook was given up on; ${reason}`))
+  return null
+}

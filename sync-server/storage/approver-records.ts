@@ -1,0 +1,31 @@
+import type {Delegation} from '../../runtime/protocol/delegation.ts'
+import type {ApproverKeyId, DelegationId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {ApproverKey} from '../../runtime/protocol/intent.ts'
+import type {Owner} from '../principal.ts'
+import type {AuditEntry} from './store.ts'
+
+/** Roles that were lent. Every change goes with its audit entry, both or neither. */
+export interface DelegationBook {
+  add(tenant: TenantId, delegation: Delegation, audit: AuditEntry): Promise<void>
+  get(tenant: TenantId, delegation: DelegationId): Promise<Delegation | null>
+  /** Given by or to this subject, latest first. */
+  list(owner: Owner, limit: number): Promise<Delegation[]>
+  /** What this subject has been lent and may use at `now` (ms). */
+  inForce(owner: Owner, now: number): Promise<Delegation[]>
+  /** Who has been lent this role at `now` (ms). */
+  holders(tenant: TenantId, role: string, now: number): Promise<SubjectId[]>
+  /** False when it was revoked already. */
+  revoke(tenant: TenantId, delegation: DelegationId, at: number, audit: AuditEntry): Promise<boolean>
+}
+
+export type StoredKey = ApproverKey & {subject: SubjectId; publicKey: string}
+
+/** The public keys of approvers' devices. Every change goes with its audit entry, both or neither. */
+export interface KeyBook {
+  add(tenant: TenantId, key: StoredKey, audit: AuditEntry): Promise<void>
+  get(tenant: TenantId, key: ApproverKeyId): Promise<StoredKey | null>
+  /** Of this subject, latest first, revoked ones too. */
+  list(owner: Owner): Promise<StoredKey[]>
+  /** False when it was revoked already. */
+  revoke(tenant: TenantId, key: ApproverKeyId, at: number, audit: AuditEntry): Promise<boolean>
+}

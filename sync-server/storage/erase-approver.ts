@@ -1,0 +1,24 @@
+import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {LayerCount} from './erasure-book.ts'
+import type {SqlQuery} from './sql.ts'
+
+/** What makes a subject an approver: keys go, of what was lent stays who lent what to whom and when, like in audit. */
+export async function eraseApprover(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<LayerCount[]> {
+  const keys = await tx.query('DELETE FROM hf_approver_keys WHERE tenant = $1 AND subject = $2 RETURNING id', [
+    tenant,
+    subject,
+  ])
+  const lent = await tx.query(
+    `UPDATE hf_delegations SET reason = '""' WHERE tenant = $1 AND from_subject = $2 AND reason <> '""' RETURNING id`,
+    [tenant, subject],
+  )
+  await tx.query(
+    `UPDATE hf_audit SET reason = '""'
+     WHERE tenant = $1 AND subject = $2 AND (action LIKE 'key.%' OR action LIKE 'delegation.%')`,
+    [tenant, subject],
+  )
+  return [
+    {name: 'approver keys', removed: keys.length, kept: null},
+    {name: 'delegations', removed: lent.length, kept: 'who lent which role to whom and when'},
+  ]
+}

@@ -1,0 +1,83 @@
+import type {Delegation} from '../../runtime/protocol/delegation.ts'
+import type {DelegationId, SubjectId} from '../../runtime/protocol/ids.ts'
+import type {DelegationBook} from './approver-records.ts'
+import {insertAudit} from './pg-audit.ts'
+import type {Sql} from './sql.ts'
+
+export function pgDelegations(sql: Sql): DelegationBook {
+  return {
+    add: (tenant, {delegation, role, from, to, until, reason, createdAt}, audit) =>
+      sql.transaction(async tx => {
+        await tx.query(
+          `INSERT INTO hf_delegations (tenant, id, role, from_subject, to_subject, until, reason, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+          [tenant, delegation, role, from, to, until, JSON.stringify(reason), createdAt],
+        )
+        await insertAudit(tx, audit)
+      }),
+    get: async (tenant, delegation) => {
+      const [row] = await sql.query<Row>('SELECT * FROM hf_delegations WHERE tenant = $1 AND id = $2', [
+        tenant,
+        delegation,
+      ])
+      return row ? delegationOf(row) : null
+    },
+    list: async ({tenant, subject}, limit) => {
+      const rows = await sql.query<Row>(
+        `SELECT * FROM hf_delegations WHERE tenant = $1 AND (from_subject = $2 OR to_subject = $2)
+         ORDER BY created_at DESC, id DESC LIMIT $3`,
+        [tenant, subject, limit],
+      )
+      return rows.map(delegationOf)
+    },
+    inForce: async ({tenant, subject}, now) => {
+      const rows = await sql.query<Row>(
+        `SELECT * FROM hf_delegations WHERE tenant = $1 AND to_subject = $2 AND until > $3 AND revoked_at IS NULL
+         ORDER BY created_at, id`,
+        [tenant, subject, now],
+      )
+      return rows.map(delegationOf)
+    },
+    holders: async (tenant, role, now) => {
+      const rows = await sql.query<{to_subject: string}>(
+        `SELECT DISTINCT to_subject FROM hf_delegations
+         WHERE tenant = $1 AND role = $2 AND until > $3 AND revoked_at IS NULL`,
+        [tenant, role, now],
+      )
+      return rows.map(row => row.to_subject as SubjectId)
+    },
+    revoke: (tenant, delegation, at, audit) =>
+      sql.transaction(async tx => {
+        const revoked = await tx.query(
+          `UPDATE hf_delegations SET revoked_at = $3 WHERE tenant = $1 AND id = $2 AND revoked_at IS NULL RETURNING id`,
+          [tenant, delegation, at],
+        )
+        if (revoked.length > 0) await insertAudit(tx, audit)
+        return revoked.length > 0
+      }),
+  }
+}
+
+type Row = {
+  id: string
+  role: string
+  from_subject: string
+  to_subject: string
+  until: number
+  reason: string
+  created_at: number
+  revoked_at: number | null
+}
+
+function delegationOf(row: Row): Delegation {
+  return {
+    delegation: row.id as DelegationId,
+    role: row.role,
+    from: row.from_subject as SubjectId,
+    to: row.to_subject as SubjectId,
+    until: Number(row.until),
+    reason: JSON.parse(row.reason),
+    createdAt: Number(row.created_at),
+    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+  }
+}

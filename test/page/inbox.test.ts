@@ -1,0 +1,178 @@
+import {afterAll, afterEach, beforeAll, describe, expect, test} from 'vitest'
+import type {InboxMemory} from '../../runtime/page/inbox-memory.ts'
+import {processInboxMemory} from '../../runtime/page/inbox-memory.ts'
+import {type Inbox, type InboxState, openInbox} from '../../runtime/page/open-inbox.ts'
+import {networkDown, openTestServer, type TestServer} from '../support/desk.ts'
+import {call, type Who} from '../sync-server/support/caller.ts'
+import {testDevice} from '../sync-server/support/device.ts'
+
+let shop: TestServer
+const opened: Inbox[] = []
+beforeAll(async () => {
+  shop = await openTestServer()
+}, 120_000)
+afterEach(() => {
+  for (const inbox of opened.splice(0)) inbox.close()
+})
+afterAll(() => shop?.close())
+
+/** Theo's device: `down` cuts it off, `memory` outlives its page. */
+function theosDevice(theo: string, roles = ['approver']) {
+  const device = {down: false, loseAnswers: false, memory: processInboxMemory() as InboxMemory}
+  return {
+    device,
+    open: () => {
+      const faults = {
+        before: () => (device.down ? networkDown() : undefined),
+        after: (_: string, path: string) =>
+          device.loseAnswers && path.endsWith('/redemption') ? networkDown() : undefined,
+      }
+      const link = shop.linkWith(() => shop.token(theo, roles), {faults})
+      const inbox = openInbox({url: 'http://desk.test', token: '', link, offline: {name: theo, memory: device.memory}})
+      opened.push(inbox)
+      let state: InboxState | null = null
+      inbox.subscribe(next => {
+        state = next
+      })
+      const until = async (met: (state: InboxState) => boolean): Promise<InboxState> => {
+        await expect.poll(() => state && met(state), {timeout: 30_000}).toBe(true)
+        return state as unknown as InboxState
+      }
+      return {inbox, until, hangUp: () => link.setOnline(false), pickUp: () => link.setOnline(true)}
+    },
+  }
+}
+
+let people = 0
+/** A refund of 60 euros that waits for an approver. */
+async function asked(cents = 6000) {
+  const subject = `maya-${++people}`
+  const token = await shop.token(subject)
+  const who: Who = {tenant: 'shop', subject}
+  const served = {
+    app: {
+      request: (path: string, init: RequestInit = {}) =>
+        shop.server.app.request(path, {...init, headers: {...init.headers, authorization: `Bearer ${token}`}}),
+    },
+  }
+  const device = testDevice(who)
+  const refund = device.refund({orderId: 'A17', cents})
+  await device.push(served, [device.open(), ...refund.events])
+  await shop.server.idle()
+  const correct = () => device.push(served, [device.post('Stop.')])
+  return {operation: refund.operation, correct, call: (path: string) => call(served, who, path)}
+}
+
+const itemOf = (state: InboxState, operation: string) => state.items.find(item => item.operation === operation)
+const openHas = (operation: string) => (state: InboxState) => itemOf(state, operation)?.status === 'open'
+const paid = (operation: string) => shop.payments.filter(payment => payment.operation === operation).length
+
+/** Online once, so that the list has been seen and the key is known; then out of reach. */
+async function offlineWith(theo: string, operation: string) {
+  const {device, open} = theosDevice(theo)
+  const first = open()
+  const item = itemOf(await first.until(openHas(operation)), operation)
+  await expect.poll(async () => (await device.memory.load()).key, {timeout: 30_000}).not.toBeNull()
+  device.down = true
+  first.inbox.close()
+  const page = open()
+  return {device, open, ...page, item: item!, approve: {verdict: 'approve' as const, digest: item!.digest}}
+}
+
+/** The device reaches the server again, with a fresh page. */
+function reconnected(own: Awaited<ReturnType<typeof offlineWith>>) {
+  own.device.down = false
+  own.inbox.close()
+  return own.open()
+}
+
+describe('an inbox out of reach of its server', () => {
+  test('[APP-4] shows what was seen last and since when, keeps a signed decision, and hands it in when it can', async () => {
+    const {operation} = await asked()
+    const own = await offlineWith('theo-1', operation)
+    const cached = await own.until(state => state.connection.state === 'unreachable')
+    expect(itemOf(cached, operation)?.status).toBe('open')
+    expect(cached.seenAt).toEqual(expect.any(Number))
+    expect(await own.inbox.decide(own.item.approval, {...own.approve, note: 'From the train'})).toBe('kept')
+    const kept = await own.until(({decisions}) => decisions.length === 1)
+    // Nothing is decided, and the page can say so.
+    expect(itemOf(kept, operation)?.status).toBe('open')
+    expect(kept.decisions[0]).toMatchObject({item: {operation}, refused: null})
+    expect(paid(operation)).toBe(0)
+
+    const back = reconnected(own)
+    const done = await back.until(state => itemOf(state, operation)?.status === 'granted')
+    await back.until(({decisions}) => decisions.length === 0)
+    expect(itemOf(done, operation)).toMatchObject({decidedBy: 'theo-1', note: 'From the train'})
+    await shop.server.idle()
+    expect(paid(operation)).toBe(1)
+  })
+
+  test('[APP-4] a second click decides nothing more', async () => {
+    const {operation} = await asked()
+    const own = await offlineWith('theo-2', operation)
+    await own.until(state => state.connection.state === 'unreachable')
+    await own.inbox.decide(own.item.approval, own.approve)
+    await expect(own.inbox.decide(own.item.approval, own.approve)).rejects.toMatchObject({code: 'refused'})
+    expect((await own.device.memory.load()).decisions).toHaveLength(1)
+  })
+
+  test('[APP-4] an answer that is lost is no refusal: handed in again, the decision counts once', async () => {
+    const {operation} = await asked()
+    const own = await offlineWith('theo-3', operation)
+    await own.until(state => state.connection.state === 'unreachable')
+    await own.inbox.decide(own.item.approval, own.approve)
+    own.device.loseAnswers = true
+    const losing = reconnected(own)
+    await shop.server.idle()
+    await expect.poll(() => paid(operation), {timeout: 30_000}).toBe(1)
+    expect((await own.device.memory.load()).decisions).toHaveLength(1)
+    own.device.loseAnswers = false
+    losing.inbox.close()
+    await own.open().until(state => state.decisions.length === 0 && itemOf(state, operation)?.status === 'granted')
+    expect(paid(operation)).toBe(1)
+  })
+
+  test('[APP-4] [SYNC-2] what the server refuses stays visible with its reason until it has been read', async () => {
+    const {operation, correct} = await asked()
+    const own = await offlineWith('theo-4', operation)
+    await own.until(state => state.connection.state === 'unreachable')
+    await own.inbox.decide(own.item.approval, own.approve)
+    await correct()
+    const back = reconnected(own)
+    const refused = await back.until(({decisions}) => decisions[0]?.refused != null)
+    expect(refused.decisions[0]?.refused).toContain('voided: A newer instruction arrived.')
+    expect(paid(operation)).toBe(0)
+    back.inbox.close()
+    const later = own.open()
+    await later.until(({decisions}) => decisions.length === 1)
+    await later.inbox.dismiss(refused.decisions[0]!.signed.intent.nonce)
+    expect((await own.device.memory.load()).decisions).toEqual([])
+  })
+
+  test('[APP-4] a device that was never online has no key, so it cannot decide and says that it is offline', async () => {
+    const {operation} = await asked()
+    const seen = await offlineWith('theo-5', operation)
+    const {device, open} = theosDevice('theo-6')
+    device.down = true
+    const page = open()
+    await page.until(state => state.connection.state === 'unreachable')
+    await expect(page.inbox.decide(seen.item.approval, seen.approve)).rejects.toMatchObject({code: 'offline'})
+    expect((await device.memory.load()).decisions).toEqual([])
+  })
+})
+
+test('[APP-1] an open inbox lends a role, shows it on both sides and takes it back', async () => {
+  const theo = theosDevice('theo-7').open()
+  const dana = theosDevice('dana', []).open()
+  const {operation} = await asked()
+  await theo.until(openHas(operation))
+  await dana.until(state => state.connection.state === 'live')
+  const until = Date.now() + 60_000
+  const {delegation} = await theo.inbox.delegate({role: 'approver', to: 'dana' as never, until})
+  const item = itemOf(await dana.until(openHas(operation)), operation)!
+  expect(await dana.inbox.delegations()).toMatchObject([{delegation, from: 'theo-7', to: 'dana'}])
+  expect(await dana.inbox.decide(item.approval, {verdict: 'approve', digest: item.digest})).toBe('decided')
+  await theo.inbox.revokeDelegation(delegation)
+  await dana.until(({items}) => items.length === 0)
+})
