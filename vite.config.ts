@@ -41,6 +41,7 @@ const lib: EnvironmentOptions = {
     worker: at('runtime/worker.ts'),
     node: at('runtime/node.ts'),
     testing: at('runtime/testing.ts'),
+    embedder: at('runtime/embedder.ts'),
     'sync-server': at('sync-server/index.ts'),
     'sync-server-node': at('sync-server/node.ts'),
     'sync-server-postgres': at('sync-server/postgres.ts'),

@@ -1,6 +1,7 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
+import type {MemoryChoice} from './device/memory-parts.ts'
 import {TokenHolder} from './device/token-holder.ts'
 import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
@@ -9,6 +10,7 @@ import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
+import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
 
@@ -27,6 +29,7 @@ export {
 export {describeAgent} from './loop/describe-agent.ts'
 export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Router} from './loop/route.ts'
 
+export * from './memory/public.ts'
 export {openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
 
@@ -41,6 +44,7 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   router?: Router
   /** A folder, held by one process at a time, or `memory://`. */
   dataDir: string
+  memory?: MemoryChoice
   /** Leave out for a runtime that never syncs. */
   sync?: {url: string; token: string | (() => Promise<string>)} | {link: CuttableLink; token: string}
   environment?: Environment
@@ -61,7 +65,7 @@ export interface NodeRuntime extends Runtime {
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
-  const {agent, model, tools, modelProfiles, also = [], router} = options
+  const {agent, model, tools, modelProfiles, also = [], router, memory} = options
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
   const database = await openNodeDatabase({dataDir})
   const token = new TokenHolder(await firstToken(sync))
@@ -76,6 +80,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     tenant: () => token.tenant(),
     setToken: value => token.set(value),
     publisher: feed,
+    memory: {store: pgliteMemory(database.db), ...memory},
     ...(retryDelayMs !== undefined && {retryDelayMs}),
   })
   const sessions = createSessions({

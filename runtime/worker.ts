@@ -1,4 +1,5 @@
 import {openDeviceRuntime} from './device/device-runtime.ts'
+import type {MemoryChoice} from './device/memory-parts.ts'
 import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
 import {TokenHolder} from './device/token-holder.ts'
 import {type Agent, type AgentHost, agentHost} from './loop/define.ts'
@@ -7,6 +8,7 @@ import type {WorkerConfig} from './page/open-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
+import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {httpLink} from './sync/http-link.ts'
 
@@ -29,7 +31,10 @@ export type ServeOptions = {
   also?: readonly AgentHost[]
   /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
   router?: Router
+  memory?: MemoryChoice
 }
+
+export * from './memory/public.ts'
 
 /**
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
@@ -42,7 +47,7 @@ export function serveAgent<Served extends Agent>(
   agent: Served,
   implementation: Omit<AgentHost<Served['tools']>, 'agent'> & ServeOptions,
 ): void {
-  const {also = [], router, ...own} = implementation
+  const {also = [], router, memory, ...own} = implementation
   const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
@@ -64,6 +69,7 @@ export function serveAgent<Served extends Agent>(
         tenant: () => token.tenant(),
         setToken: value => token.set(value),
         publisher: feed,
+        memory: {store: pgliteMemory(database.db), ...memory},
       })
       return {
         service: device.service,

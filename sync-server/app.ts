@@ -4,6 +4,7 @@ import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
 import type {Eraser} from './authority/erase.ts'
+import type {MemoryContext} from './authority/memory-context.ts'
 import type {OperationContext} from './authority/operation-context.ts'
 import type {OperationDriver} from './authority/operations.ts'
 import type {Models, TenantBudgets} from './model-config.ts'
@@ -21,6 +22,7 @@ import {authenticated, bodyWithinLimit, notRevoked, speaksProtocol, withinRate} 
 import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
+import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {runExportRoutes} from './routes/run-export.ts'
@@ -34,6 +36,7 @@ import {tracedRequests} from './telemetry/traced-requests.ts'
 export type AppParts = {
   context: OperationContext
   driver: OperationDriver
+  memory: MemoryContext
   eraser: Eraser
   auditorRole: string
   rates: RateLimits
@@ -72,6 +75,7 @@ export function createApp(parts: AppParts): App {
   subjectRoutes(app, parts.eraser)
   accessRoutes(app, parts.eraser, parts.auditorRole)
   passportRoutes(app, context)
+  memoryRoutes(app, parts.memory)
   runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})

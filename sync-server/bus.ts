@@ -6,6 +6,7 @@ export type Poke =
   | {type: 'inbox'; tenant: TenantId; role: string}
   | {type: 'revoked'; tenant: TenantId; subject: SubjectId}
   | {type: 'agents'; tenant: TenantId}
+  | {type: 'memory'; tenant: TenantId; subject: SubjectId}
   | {type: 'erased'; tenant: TenantId; subject: SubjectId}
   | {type: 'fact'; tenant: TenantId; subject?: SubjectId; key: string}
 

@@ -12,13 +12,32 @@ export type FactChange = {tenant: TenantId; key: string; subject?: SubjectId}
  */
 export interface FactSource {
   read(key: string, context: FactContext): Promise<FactValue | null>
+  /** The same for several keys in one look, in their order; without it each is read by itself. */
+  readMany?(keys: readonly string[], context: FactContext): Promise<(FactValue | null)[]>
+  /** The version alone, where that is cheaper than the value; null like `read`. */
+  version?(key: string, context: FactContext): Promise<string | null>
   /** Calls the listener after a change; devices are told to read again. A lost call costs time only. */
   changes?(listener: (change: FactChange) => void): () => void
 }
 
 /** A fact source bound to one subject, as operations get it. */
-export type BoundFacts = {read(key: string): Promise<FactValue | null>}
+export type BoundFacts = {
+  read(key: string): Promise<FactValue | null>
+  readMany(keys: readonly string[]): Promise<(FactValue | null)[]>
+}
 
-export function bindFacts(facts: FactSource, {tenant, subject}: FactContext): BoundFacts {
-  return {read: key => facts.read(key, {tenant, subject})}
+export function bindFacts(facts: FactSource, context: FactContext): BoundFacts {
+  return {
+    read: key => facts.read(key, context),
+    readMany: keys => readFacts(facts, keys, context),
+  }
+}
+
+export async function readFacts(
+  facts: FactSource,
+  keys: readonly string[],
+  context: FactContext,
+): Promise<(FactValue | null)[]> {
+  if (keys.length === 0) return []
+  return facts.readMany ? facts.readMany(keys, context) : Promise.all(keys.map(key => facts.read(key, context)))
 }

@@ -4,12 +4,16 @@ import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
 import type {Authority} from './authority/authority.ts'
 import type {Eraser} from './authority/erase.ts'
+import {expireMemory} from './authority/memory.ts'
+import {memoryLayer} from './authority/memory-layer.ts'
+import {memorySearch} from './authority/memory-search.ts'
 import {operationDriver} from './authority/operations.ts'
 import {type Bus, createBus} from './bus.ts'
 import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
 import {checkModels, type Models, type TenantBudgets} from './model-config.ts'
 import {type GatewayLimits, ModelGateway} from './model-gateway.ts'
 import {ownLayers} from './own-layers.ts'
@@ -27,6 +31,7 @@ import {tracedCalls} from './telemetry/traced-calls.ts'
 import {tracedOperations} from './telemetry/traced-operations.ts'
 import {tracedStore} from './telemetry/traced-store.ts'
 
+export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
@@ -43,11 +48,13 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
 export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './model-config.ts'
 export type {GatewayLimits} from './model-gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
+export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
 export type {Sql} from './storage/sql.ts'
@@ -60,6 +67,8 @@ export type SyncServerOptions = {
   operations: Operations
   /** Models of the gateway by the name that devices use; their keys stay here. */
   models?: Models
+  /** What enters memory, and how the server recalls it. */
+  memory?: MemoryOptions
   /** What each tenant may use of them within a window of time; no bound unless told. */
   budgets?: TenantBudgets
   environment?: Environment
@@ -114,7 +123,7 @@ export type SyncServer = {
   start(): Promise<void>
   /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
   sweep(): Promise<void>
-  /** Resolves when no operation is under way. */
+  /** Resolves when no operation is under way and every memory has its vector. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
   close(): Promise<void>
@@ -149,7 +158,9 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const pulse = createPulse(environment, sweepMs)
   const context = {store, facts, operations, bus, environment, onFault}
   const driver = operationDriver(context)
-  const layers = [...ownLayers(store, environment), ...(options.layers ?? [])]
+  const search = memorySearch(context, options.memory?.embedder ?? null)
+  const memory = {store, bus, environment, onFault, search, policy: options.memory?.policy ?? askTheSubject}
+  const layers = [...ownLayers(store), memoryLayer(context), ...(options.layers ?? [])]
   const eraser = {...context, layers, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
   checkModels(models, budgets)
@@ -160,11 +171,15 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     observe: tracedCalls(store, meters),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
-  const sweep = () => sweepOnce({context, driver, eraser, gateway, retention})
+  const sweep = async () => {
+    await sweepOnce({context, driver, eraser, gateway, retention})
+    await expireMemory(memory)
+  }
   const closing = new AbortController()
   const app = createApp({
     context,
     driver,
+    memory,
     eraser,
     auditorRole: options.roles?.auditor ?? 'auditor',
     rates: {...standardRates, ...options.limits?.rates},
@@ -197,14 +212,18 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await driver.scan(Number.MAX_SAFE_INTEGER)
       pulse.beat()
     },
+    idle: async () => {
+      await driver.idle()
+      await search.idle()
+    },
     sweep,
-    idle: driver.idle,
     close: async () => {
       closing.abort()
       unsubscribe?.()
       await stopSweep?.()
       await gateway.close()
       await driver.close()
+      await search.close()
     },
   }
 }

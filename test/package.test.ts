@@ -13,6 +13,7 @@ const entries = [
   'holdfast',
   'holdfast/worker',
   'holdfast/node',
+  'holdfast/embedder',
   'holdfast/testing',
   'holdfast/server',
   'holdfast/server/node',

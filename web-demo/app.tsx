@@ -3,6 +3,7 @@ import {Header} from './components/header.tsx'
 import {useLocation} from './hooks.ts'
 import {Desk} from './pages/desk.tsx'
 import {InboxPage} from './pages/inbox.tsx'
+import {MemoryPage} from './pages/memory.tsx'
 import {ShopPage} from './pages/shop.tsx'
 import {type Services, ServicesProvider} from './services.ts'
 
@@ -23,6 +24,8 @@ function Page({path, session}: {path: string; session: string | null}) {
   switch (path) {
     case '/inbox':
       return <InboxPage />
+    case '/memory':
+      return <MemoryPage />
     case '/shop':
       return <ShopPage />
     default:

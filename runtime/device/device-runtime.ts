@@ -29,6 +29,7 @@ import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
+import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
@@ -36,11 +37,14 @@ import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {erasedItem, listItem} from './build-view.ts'
+import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
 import {inheritedSlots} from './inherited-slots.ts'
+import type {MemoryChoice} from './memory-parts.ts'
+import {memoryService} from './memory-service.ts'
 import {migrationDraft} from './migrate-run.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
@@ -62,9 +66,11 @@ export type DeviceParts = {
   /** Whose server it is; told to nobody but the traces of this device. */
   tenant?(): string | null
   publisher: Publisher
+  /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
+  memory?: MemoryChoice & {store: DeviceMemoryStore}
+  /** What views recall from instead: a memory that the application keeps elsewhere. */
+  viewMemory?: ViewMemory
   setToken(token: string): void
-  /** What views may recall; none unless given. */
-  memory?: ViewMemory
   retryDelayMs?: number
 }
 
@@ -93,6 +99,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #memory: DeviceMemory | null
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
   #closed = false
@@ -106,6 +113,7 @@ class DeviceRuntime {
     const {link, store, environment, publisher} = parts
     requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#memory = this.#openMemory()
     this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
@@ -119,6 +127,7 @@ class DeviceRuntime {
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
+        onMemoryChanged: () => this.#memory?.reached(),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
         onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
@@ -128,6 +137,7 @@ class DeviceRuntime {
 
   /** Sessions with work left go on by themselves, before anybody looks at them. */
   async start(online: boolean): Promise<void> {
+    await this.#memory?.start()
     for (const {id} of await this.parts.store.sessions()) (await this.#open(id)).loop.wake()
     this.#sync?.start(online)
   }
@@ -135,6 +145,7 @@ class DeviceRuntime {
   async close(): Promise<void> {
     this.#closed = true
     await this.#sync?.close()
+    await this.#memory?.close()
     await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
     await this.#listing
@@ -192,6 +203,7 @@ class DeviceRuntime {
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       view: async id => (await open(id)).watch(),
       sessions: () => this.#list(),
+      ...memoryService(this.#memory),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
       exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
@@ -321,7 +333,8 @@ class DeviceRuntime {
   }
 
   async #viewOf(run: RunId, step: StepId): Promise<ModelView | null> {
-    const {store, hosts, memory} = this.parts
+    const {store, hosts} = this.parts
+    const memory = this.#viewMemory
     const event = await store.prepared(run, step)
     if (event?.kind !== 'step.prepared' || 'unreadable' in event) return null
     return modelViewOf({store, hosts, memory, documents: documentReader(store)}, event)
@@ -354,7 +367,7 @@ class DeviceRuntime {
   }
 
   async #openFresh(id: SessionId): Promise<OpenSession> {
-    const {store, hosts, environment, link, publisher, memory, retryDelayMs} = this.parts
+    const {store, hosts, environment, link, publisher, retryDelayMs} = this.parts
     const session = await OpenSession.open(
       {
         store,
@@ -365,9 +378,10 @@ class DeviceRuntime {
         router: this.parts.router,
         registry: this.#registry.read,
         readFact: this.#facts.read,
+        readFacts: this.#facts.readMany,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
-        memory,
+        memory: this.#viewMemory,
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
@@ -377,11 +391,35 @@ class DeviceRuntime {
       },
       id,
     )
+    this.#memory?.look(session.log)
     session.log.onChange(() => {
+      this.#memory?.look(session.log)
       this.#sync?.touch(id)
       this.#listChanged()
     })
     return session
+  }
+
+  #openMemory(): DeviceMemory | null {
+    const {memory, store, link, environment, publisher, subject} = this.parts
+    if (!memory) return null
+    const {store: kept, ...choice} = memory
+    const {device} = this
+    return new DeviceMemory({
+      ...choice,
+      memory: kept,
+      device,
+      store,
+      link,
+      gateway: gatewayOf(link),
+      environment,
+      publisher,
+      subject,
+    })
+  }
+
+  get #viewMemory(): ViewMemory | undefined {
+    return this.parts.viewMemory ?? this.#memory?.forViews
   }
 
   get #connection(): Connection {
@@ -392,6 +430,11 @@ class DeviceRuntime {
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
+    // What changed while this device did not listen is not said again.
+    if (connection.state === 'live') {
+      void this.#facts.refreshAll().catch(() => undefined)
+      this.#memory?.reached()
+    }
     this.#wakeAll()
   }
 
@@ -432,6 +475,8 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
+    // Before the files are made anew: what memory lets go of must not stay in them.
+    await this.#memory?.purge(sessions, order.whole)
     for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {

@@ -21,7 +21,7 @@ export const settlementSchema = z.strictObject({
 })
 export type DivergenceSettlement = z.infer<typeof settlementSchema>
 
-const restsOn: readonly Kind[] = ['run.started', 'step.prepared', 'model.replied', 'tool.returned']
+const restsOn: readonly Kind[] = ['run.started', 'run.migrated', 'step.prepared', 'model.replied', 'tool.returned']
 
 /** The latest work that this device did apart, and what became of it; null when there was none. [CUS-4] */
 export async function latestDivergence(store: DeviceStore, session: SessionId): Promise<Divergence | null> {

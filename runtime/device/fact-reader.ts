@@ -1,27 +1,38 @@
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
-import type {FactReading} from '../protocol/fact.ts'
+import {batchFacts, type Fact, type FactAnswer, type FactReading} from '../protocol/fact.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {ServerLink} from '../sync/server-link.ts'
 
 export type FactReader = {
   read(key: string, unit?: UnitOfWork): Promise<FactReading | null>
+  /** Several at once, in their order; `offline` when the server cannot be reached and one of them has no copy here. */
+  readMany(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
   /** Brings the device's copy up to date, if it has one: the server said that the fact has changed. */
   refresh(key: string): Promise<void>
+  /** As `refresh`, for every copy: what was said while this device did not listen is not said again. */
+  refreshAll(): Promise<void>
 }
 
-type Parts = {store: DeviceStore; link: Pick<ServerLink, 'fact'> | null; environment: Environment}
+type Copy = Fact & {fetchedAt: number}
+type Parts = {store: DeviceStore; link: Pick<ServerLink, 'fact' | 'facts'> | null; environment: Environment}
 
 /**
- * Reads a business fact: the server's word when it answers, else this device's copy with its age. [FACT-2, MEM-4]
+ * Reads a business fact: the server's word when it answers, else this device's copy with its age. Nothing here writes
+ * one: a copy is only ever what the server has answered. [FACT-1, FACT-2, MEM-4]
  *
  * @throws HoldfastError `offline` when there is neither
  */
 export function factReader({store, link, environment}: Parts): FactReader {
   return {
     read,
+    readMany,
     async refresh(key) {
-      if (await store.fact(key)) await read(key)
+      if (await store.fact(key)) await ask([key], store.renewFact)
+    },
+    async refreshAll() {
+      const keys = await store.factKeys()
+      for (let i = 0; i < keys.length; i += batchFacts) await ask(keys.slice(i, i + batchFacts), store.renewFact)
     },
   }
 
@@ -30,14 +41,63 @@ export function factReader({store, link, environment}: Parts): FactReader {
     if (unit || !link) return replica(unit ?? store, key)
     try {
       const fact = await link.fact(key)
-      if (!fact) return null
+      if (!fact) return await gone(key)
       await store.saveFact(fact, environment.now())
       return {...fact, source: 'server', ageMs: 0}
     } catch (error) {
-      if (!HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited'))
-        throw error
+      if (!isOutOfReach(error)) throw error
       return replica(store, key)
     }
+  }
+
+  async function readMany(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]> {
+    if (keys.length === 0) return []
+    if (unit || !link) return replicas(unit ?? store, keys)
+    try {
+      return await ask(keys, store.saveFact)
+    } catch (error) {
+      if (!isOutOfReach(error)) throw error
+      return replicas(store, keys)
+    }
+  }
+
+  async function ask(keys: readonly string[], save: DeviceStore['saveFact']): Promise<(FactReading | null)[]> {
+    if (!link) return []
+    const copies = new Map<string, Copy>()
+    for (const key of keys) {
+      const copy = await store.fact(key)
+      if (copy) copies.set(key, copy)
+    }
+    const known = Object.fromEntries([...copies].map(([key, {version}]) => [key, version]))
+    const readings: (FactReading | null)[] = []
+    for (const answer of await link.facts({keys: [...keys], known})) readings.push(await take(answer, copies, save))
+    return readings
+  }
+
+  /** What is unchanged is the server's word of now too: its copy is as good as new. */
+  async function take(
+    answer: FactAnswer,
+    copies: ReadonlyMap<string, Copy>,
+    save: DeviceStore['saveFact'],
+  ): Promise<FactReading | null> {
+    if ('missing' in answer) return gone(answer.key)
+    const fact = 'unchanged' in answer ? copies.get(answer.key) : answer
+    if (!fact) throw new HoldfastError('internal', `${answer.key}: the server knows of a copy that is not here`)
+    const {key, value, version} = fact
+    await save({key, value, version}, environment.now())
+    return {key, value, version, source: 'server', ageMs: 0}
+  }
+
+  /** A copy must not outlive its fact: offline it would be told as if there were one. */
+  async function gone(key: string): Promise<null> {
+    await store.forgetFact(key)
+    return null
+  }
+
+  async function replicas(from: Pick<DeviceStore, 'fact'>, keys: readonly string[]): Promise<FactReading[]> {
+    const readings: FactReading[] = []
+    for (const key of keys) readings.push(await replica(from, key))
+    return readings
   }
 
   async function replica(from: Pick<DeviceStore, 'fact'>, key: string): Promise<FactReading> {
@@ -46,4 +106,8 @@ export function factReader({store, link, environment}: Parts): FactReader {
     const {fetchedAt, ...fact} = copy
     return {...fact, source: 'replica', ageMs: Math.max(0, environment.now() - fetchedAt)}
   }
+}
+
+function isOutOfReach(error: unknown): boolean {
+  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited')
 }

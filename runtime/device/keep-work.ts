@@ -60,18 +60,8 @@ class Branch {
       case 'run.started':
         this.#start(event)
         break
-      case 'run.cancelled':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
-        break
-      case 'run.retried':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
-        break
-      case 'slots.patched':
-        this.#needStep(event)
-        this.#ofRun(event, {kind: event.kind, data: event.data})
-        break
-      case 'view.compacted':
-        this.#compacted(event)
+      case 'run.migrated':
+        this.#ofRun(event, {kind: event.kind, data: this.#migration(event.data)})
         break
       case 'step.prepared':
         this.#prepare(event)
@@ -85,11 +75,22 @@ class Branch {
         this.#needCall(event)
         this.#ofCall(event)
         break
-      case 'run.completed':
+      case 'slots.patched':
+        this.#needWork(event)
         this.#ofRun(event, {kind: event.kind, data: event.data})
         break
+      case 'view.compacted':
+        this.#ofRun(event, {kind: event.kind, data: this.#compaction(event.data)})
+        break
+      case 'run.cancelled':
+      case 'run.retried':
+      case 'run.extended':
+      case 'run.completed':
       case 'run.failed':
-        this.#ofRun(event, {kind: event.kind, data: event.data})
+      case 'run.alerted':
+      case 'run.slept':
+      case 'run.woken':
+        this.#ofRun(event, {kind: event.kind, data: event.data} as Draft)
         break
     }
   }
@@ -142,7 +143,11 @@ class Branch {
   #needRun(run: RunId | undefined): void {
     if (!run || this.#runs.has(run)) return
     const started = this.#before.find(event => event.kind === 'run.started' && event.run === run)
-    if (started?.kind === 'run.started') this.#start(started)
+    if (started?.kind !== 'run.started') return
+    const moved = this.#before.flatMap(event =>
+      event.kind === 'run.migrated' && event.run === run ? event.data.to : [],
+    )
+    this.#start({...started, data: {pin: Object.assign({...started.data.pin}, ...moved)}})
   }
 
   #prepare(source: EventOf<'step.prepared'>): void {
@@ -163,11 +168,14 @@ class Branch {
     }
   }
 
+  #migration(data: DataOf<'run.migrated'>): DataOf<'run.migrated'> {
+    return {...data, checked: data.checked.map(({call, hash}) => ({call: this.#calls.get(call) ?? call, hash}))}
+  }
+
   /** The summary stands for the same events, under the ids that they have in the branch. [VIEW-3] */
-  #compacted(source: EventOf<'view.compacted'>): void {
-    const {from, to, previous} = source.data
-    const range = {from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
-    this.#ofRun(source, {kind: source.kind, data: {...source.data, ...range}})
+  #compaction(data: DataOf<'view.compacted'>): DataOf<'view.compacted'> {
+    const {from, to, previous} = data
+    return {...data, from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
   }
 
   #here(id: EventId): EventId {
@@ -194,7 +202,17 @@ class Branch {
   #needCall({data: {call}}: EventOf<'tool.called' | 'tool.returned'>): void {
     if (this.#calls.has(call)) return
     const replied = this.#before.find(event => event.kind === 'model.replied' && callsIn(event.data).includes(call))
-    if (replied?.kind !== 'model.replied') return
+    if (replied?.kind === 'model.replied') this.#bring(replied)
+  }
+
+  /** Slots change in a step: the one that was under way when the branch begins is under way in it too. [WRK-1] */
+  #needWork({step}: EventOf<'slots.patched'>): void {
+    if (!step || this.#steps.has(step)) return
+    const replied = this.#before.find(event => event.kind === 'model.replied' && event.step === step)
+    if (replied?.kind === 'model.replied') this.#bring(replied)
+  }
+
+  #bring(replied: EventOf<'model.replied'>): void {
     const answered = new Set(this.#before.flatMap(event => (event.kind === 'tool.returned' ? event.data.call : [])))
     const open = replied.data.content.filter(part => part.type === 'call' && !answered.has(part.call))
     this.#needStep(replied)

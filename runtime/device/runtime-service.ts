@@ -1,4 +1,16 @@
-import type {CorrelationId, DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {
+  CorrelationId,
+  DeviceId,
+  EventId,
+  MemoryChangeId,
+  MemoryId,
+  RunId,
+  SessionId,
+  StepId,
+} from '../protocol/ids.ts'
+import type {MemoryChange} from '../protocol/memory.ts'
+import type {RecallAsk, RecalledMemory} from '../protocol/memory-recall.ts'
+import type {MemoryView} from '../protocol/memory-view.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
@@ -54,6 +66,13 @@ export interface RuntimeService {
   /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
   viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   runPassport(run: RunId): Promise<Passport | null>
+  /** Also from now on publishes every change of memory. */
+  memory(): Promise<MemoryView>
+  recallMemory(ask: RecallAsk): Promise<RecalledMemory[]>
+  /** Kept under its own id, counts here at once, and is sent after `undoMs` milliseconds. */
+  changeMemory(id: MemoryChangeId, item: MemoryId, change: MemoryChange, undoMs: number): Promise<void>
+  /** False when the change is no longer here to be undone: it is sent, or was undone before. */
+  undoMemory(id: MemoryChangeId): Promise<boolean>
   /** The run as one file; null for one that this device does not have. [OBS-2] */
   exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
@@ -90,6 +109,10 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'sessionPassport',
   'viewOf',
   'runPassport',
+  'memory',
+  'recallMemory',
+  'changeMemory',
+  'undoMemory',
   'exportRun',
   'connection',
   'setOnline',
@@ -101,6 +124,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
 export type Frames = {
   sessions: SessionListItem[]
   connection: Connection
+  memory: MemoryView
   /** The server refused the token: whoever can should bring another. */
   token: null
 } & {[topic: `session:${string}`]: SessionView} & {[topic: `document:${string}`]: Uint8Array}

@@ -117,6 +117,8 @@ export interface ToolContext {
   facts: {
     /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
     read(key: string): Promise<FactReading | null>
+    /** Several at once, in their order: one way to the server instead of many. At most 100 keys. */
+    readMany(keys: readonly string[]): Promise<(FactReading | null)[]>
   }
   /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
   slots: {read(): Slots}

@@ -24,7 +24,7 @@ import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
-import {runTool, type ToolFunction, type ToolReturn} from './run-tools.ts'
+import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
 import {summarise} from './summarise.ts'
 import {compactionOf, manifestOf} from './view-drafts.ts'
@@ -44,6 +44,7 @@ export type LoopParts = {
   gateway: ModelGateway
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
   readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
+  readFacts(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
   documents: DocumentReader
   /** None: then no memory item goes into a view. */
@@ -267,7 +268,7 @@ export class StepPerformer {
   }
 
   async #runRead(call: CallState, state: SessionState): Promise<void> {
-    const result = await runTool({...this.#toolRun(call), readFact: key => this.parts.readFact(key)})
+    const result = await runTool({...this.#toolRun(call), ...this.#facts()})
     await this.#append([runDraft(state, 'tool.returned', result)])
   }
 
@@ -281,7 +282,7 @@ export class StepPerformer {
         const sql = watchedSql(unit)
         const slots = openSlotEditor(this.parts.log.state.slots)
         const context = {...run.context, sql: sql.query, document: documents, slots}
-        const result = await runTool({...run, context, readFact: key => this.parts.readFact(key, unit)})
+        const result = await runTool({...run, context, ...this.#facts(unit)})
         if (result.outcome !== 'ok' || sql.fault() !== null) {
           failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
@@ -296,6 +297,11 @@ export class StepPerformer {
       if (!failed) throw error
       await this.#append([runDraft(state, 'tool.returned', failed)])
     }
+  }
+
+  #facts(unit?: UnitOfWork): Pick<ToolRun, 'readFact' | 'readFacts'> {
+    const {readFact, readFacts} = this.parts
+    return {readFact: key => readFact(key, unit), readFacts: keys => readFacts(keys, unit)}
   }
 
   #toolRun(call: CallState) {

@@ -20,6 +20,7 @@ export type ToolRun = {
   deadlineMs: number
   signal: AbortSignal
   readFact: ReadFact
+  readFacts(keys: readonly string[]): Promise<(FactReading | null)[]>
   context: Pick<ToolContext, 'session' | 'run' | 'slots'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
 }
 
@@ -76,6 +77,11 @@ async function invoke(run: ToolRun, signal: AbortSignal, {basis, wishes}: Traces
       const reading = await run.readFact(key)
       if (reading) basis[key] = reading.version
       return reading
+    },
+    readMany: async (keys: readonly string[]) => {
+      const readings = await run.readFacts(keys)
+      for (const reading of readings) if (reading) basis[reading.key] = reading.version
+      return readings
     },
   }
   const sleepUntil: ToolContext['sleepUntil'] = (until, why = `${run.tool.name} asked to wait.`) => {

@@ -29,7 +29,7 @@ export async function readSources(
   const seen = await readTurns(parts, state, answers)
   const summary = await lastSummary(parts, state)
   const {documents, tooLong} = await readDocuments(parts, agent)
-  const memory = await recall(parts, seen)
+  const memory = await recall(parts, seen, agent.memory.maxItems)
   const {slots} = state
   return {
     seen,
@@ -93,9 +93,10 @@ async function readDocuments({documents: reader, log}: Parts, agent: Agent) {
 /** Characters of base64; 32 KiB of snapshot. */
 const longestSnapshot = 43_692
 
-/** What is remembered about the newest message. [MEM-1] */
-async function recall({memory, environment}: Parts, seen: readonly LoggedEvent[]) {
+/** What is remembered about the newest message, as much as the agent's profile allows. [MEM-1, PIN-1] */
+async function recall({memory, environment}: Parts, seen: readonly LoggedEvent[], maxItems: number) {
   const asked = seen.filter(isForModel).findLast(isMessage)
-  if (!memory || !asked) return []
-  return memory.recall({query: asked.data.text.slice(0, 1000), limit: memoryItems, now: environment.now()})
+  const limit = Math.min(maxItems, memoryItems)
+  if (!memory || !asked || limit === 0) return []
+  return memory.recall({query: asked.data.text.slice(0, 1000), limit, now: environment.now()})
 }

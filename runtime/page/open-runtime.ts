@@ -6,6 +6,7 @@ import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
 
 /** How a page reaches the one worker of this browser that owns the database and runs the agent. */
@@ -28,6 +29,8 @@ export interface Runtime {
   subscribeConnection(listener: (connection: Connection) => void): () => void
   /** `false` cuts the connection for real: every request and stream ends and none starts. */
   setOnline(online: boolean): Promise<void>
+  /** What is remembered of whoever uses this runtime, across all sessions. [MEM-1] */
+  readonly memory: Memory
   passport(run: RunId): Promise<Passport | null>
   /**
    * A run as one file of JSON: its events, passport, operations, approvals and usage; null for one that this device does

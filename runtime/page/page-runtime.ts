@@ -14,6 +14,7 @@ import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
 import {latest} from './latest.ts'
+import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
 
@@ -100,6 +101,7 @@ export function createSessions(parts: PageParts) {
       latest(parts, 'sessions', () => service.sessions(), listener),
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listener),
+    memory: createMemory(parts),
     passport: (run: RunId) => service.runPassport(run),
     exportRun: (run: RunId) => service.exportRun(run),
     viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),

@@ -31,41 +31,76 @@ export const recallLimit = 5
 /** How well each item matches, by the way that found it; what is missing did not match that way. */
 export type Ranking = {by: 'text' | 'meaning'; scores: ReadonlyMap<MemoryId, number>}
 
-/** What counts as near in meaning at all, as a cosine: below it every question would find something. */
-export const nearestMeaning = 0.35
+const stopWords = new Set(
+  `a about am an and any are as at be been but by can did do does for from get had has have he her him his how i if in is
+  it its let me my no not of on one or our out s she should so some t than that the their them then there they this to up
+  us was we were what when where which who whom why will with would you your`.split(/\s+/),
+)
 
 /**
- * One order from several rankings. A key that matches comes first; a full-text score counts relative to the best one,
- * a cosine as it is. Whatever is not valid at `now` is left out here, whoever ranked it. [MEM-3]
+ * How texts are searched by their words, for MiniSearch on both sides: endings are cut so that "refunds" and "refunded"
+ * meet, a slip of a letter is forgiven, and the words of a key count more than those of the text. Pieces of words would
+ * find a few more paraphrases (`npm run bench memory`) and with them much that has nothing to do with the question.
+ */
+export const fullTextOptions = {
+  fields: ['text', 'key'],
+  processTerm: (term: string) => {
+    const word = term
+      .toLowerCase()
+      .normalize('NFKD')
+      .replaceAll(/\p{Mark}/gu, '')
+    return stopWords.has(word) ? null : stem(word)
+  },
+  searchOptions: {
+    boost: {key: 1.5},
+    prefix: (term: string) => term.length > 2,
+    // In a short word one other letter is another word.
+    fuzzy: (term: string) => (term.length > 4 ? 0.2 : false),
+  },
+}
+
+/** The same for "live" and "lives", "refund" and "refunded": it need be no word, only the same. */
+function stem(word: string): string {
+  const base = word.length < 5 ? word.replace(/s$/, '') : word.replace(longEndings, '')
+  return base.replace(/(?:ie?|e|y)$/, '')
+}
+
+const longEndings = /(?:ations?|ments?|ings?|edly|ers?|ed|es|ly|s)$/
+
+/** What counts as near in meaning at all, as a cosine: without a bound every question would find everything. */
+const nearestMeaning = 0.2
+
+/** A full-text score that counts half; it levels off, since a second rare word says little more than the first. */
+const halfScore = 10
+
+/** How much a match of words adds to a cosine; more of it made paraphrased questions find less. */
+const wordsBesideMeaning = 0.1
+
+/**
+ * One order from several rankings. A key that matches comes first; else meaning leads and words decide between what is
+ * alike. Whatever is not valid at `now` is left out here, whoever ranked it. [MEM-3]
  */
 export function recallFrom(
   items: readonly MemoryItem[],
   ask: RecallAsk & {now: number},
   rankings: readonly Ranking[],
 ): RecalledMemory[] {
-  const scaled = rankings.map(({by, scores}) => ({
-    by,
-    scores,
-    top: by === 'text' ? Math.max(0, ...scores.values()) : 1,
-  }))
-  const found = items.filter(item => isValidAt(item, ask.now)).flatMap(item => recalled(item, ask.key, scaled) ?? [])
+  const found = items.filter(item => isValidAt(item, ask.now)).flatMap(item => recalled(item, ask.key, rankings) ?? [])
   found.sort((a, b) => b.score - a.score || (a.item.id < b.item.id ? -1 : 1))
   return found.slice(0, ask.limit ?? recallLimit)
 }
 
-function recalled(
-  item: MemoryRecord,
-  key: string | undefined,
-  rankings: readonly (Ranking & {top: number})[],
-): RecalledMemory | null {
+function recalled(item: MemoryRecord, key: string | undefined, rankings: readonly Ranking[]): RecalledMemory | null {
   if (key !== undefined && isUnder(item.key, key)) return {item, score: 1, by: ['key']}
-  const matched = rankings.flatMap(({by, scores, top}) => {
-    const score = scores.get(item.id)
-    return score === undefined || top === 0 ? [] : [{by, score: score / top}]
-  })
-  if (matched.length === 0) return null
-  const score = matched.reduce((sum, {score}) => sum + score, 0) / rankings.length
-  return {item, score, by: matched.map(({by}) => by)}
+  const by = rankings.flatMap(ranking => (ranking.scores.has(item.id) ? [ranking.by] : []))
+  if (by.length === 0) return null
+  const scoreBy = (way: Ranking['by']) => rankings.find(one => one.by === way)?.scores.get(item.id)
+  const text = scoreBy('text') ?? 0
+  const words = text / (text + halfScore)
+  if (!rankings.some(one => one.by === 'meaning')) return {item, score: words, by}
+  // Without a vector yet, its words must still be able to bring it in.
+  const meaning = scoreBy('meaning') ?? nearestMeaning
+  return {item, score: (meaning + wordsBesideMeaning * words) / (1 + wordsBesideMeaning), by}
 }
 
 /** `preference` finds `preference/refund-channel` too. */
@@ -73,8 +108,18 @@ function isUnder(key: string | null, asked: string): boolean {
   return key !== null && (key === asked || key.startsWith(`${asked}/`))
 }
 
+/** How near each vector is to that of the question; what is not near at all is left out. */
+export function rankByMeaning(asked: Float32Array, vectors: Iterable<readonly [MemoryId, Float32Array]>): Ranking {
+  const scores = new Map<MemoryId, number>()
+  for (const [id, vector] of vectors) {
+    const near = asked.length === vector.length ? cosine(asked, vector) : 0
+    if (near >= nearestMeaning) scores.set(id, near)
+  }
+  return {by: 'meaning', scores}
+}
+
 /** Cosine of two vectors of the same embedder; 0 when either has no length. */
-export function cosine(a: Float32Array, b: Float32Array): number {
+function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0
   let lengthA = 0
   let lengthB = 0

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import {errorBodySchema} from './errors.ts'
 import {memoryIdSchema} from './ids.ts'
-import {memoryChangeSchema, memoryItemSchema} from './memory.ts'
-import {recallAskSchema} from './memory-recall.ts'
+import {memoryItemSchema} from './memory.ts'
 import {limits} from './version.ts'
 
 /**
@@ -15,7 +14,7 @@ import {limits} from './version.ts'
  *     │                                               What was forgotten comes as an id alone [MEM-3]
  *     │ POST /v1/memory/items/:id/change ───────────▶ a person accepts, corrects or forgets; the item as it then stands
  *     │ POST /v1/memory/recall {query, key, limit} ─▶ what is valid now; a body, since a question is not for URLs
- *     │ ◀──── event: memory {cursor} on /v1/live      something changed: pull
+ *     │ ◀──── event: memory {} on /v1/live            something changed: pull
  */
 export const memoryPushSchema = z.strictObject({
   proposals: z
@@ -49,6 +48,4 @@ export const memoryPageSchema = z.strictObject({
 })
 export type MemoryPage = z.infer<typeof memoryPageSchema>
 
-export const memoryChangeBodySchema = memoryChangeSchema
 export const memoryChangeAnswerSchema = z.strictObject({item: memoryItemSchema})
-export const memoryRecallBodySchema = recallAskSchema

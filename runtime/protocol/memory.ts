@@ -164,6 +164,11 @@ export const memoryTransitions: Record<MemoryCommand['do'], readonly MemoryStatu
 
 const personal: readonly MemoryCommand['do'][] = ['accept', 'correct', 'forget']
 
+/** Who may give a command: its subject, or the service by the application's policy, a later item or the clock. */
+export function memoryOwner(command: MemoryCommand['do']): Refusal['owner'] {
+  return personal.includes(command) ? 'user' : 'memory service'
+}
+
 /** `repeat`: the item is as the command wants it already, so nothing is left to do. */
 export type MemoryVerdict = {refusal: Refusal} | {refusal: null; repeat: boolean}
 
@@ -196,7 +201,7 @@ function isAsWanted(item: MemoryItem, command: MemoryCommand): boolean {
 
 function notNow(item: MemoryItem, command: MemoryCommand): Refusal {
   const legal = personal.filter(name => memoryTransitions[name].includes(item.status))
-  const owner = personal.includes(command.do) ? 'user' : 'memory service'
+  const owner = memoryOwner(command.do)
   return {code: 'refused', asked: `to ${command.do} a memory`, met: `one that is ${item.status}`, owner, legal}
 }
 
@@ -211,7 +216,7 @@ function movedOn(item: MemoryRecord, saw: number): Refusal {
 }
 
 /** More changes than this to one item are kept as a count only. */
-const keptRevisions = 50
+const keptRevisions = 20
 
 export function proposedMemory(proposal: MemoryProposal, at: number): MemoryRecord {
   const {extractor, ...content} = proposal
@@ -236,6 +241,15 @@ export function evolveMemory(item: MemoryItem, command: MemoryCommand, act: Memo
     case 'forget':
       return {id: item.id, status: 'forgotten', updatedAt: act.at}
   }
+}
+
+/** What a record said at one of its revisions; null when that is no longer known. */
+export function textAt({text, revision, history}: MemoryRecord, at: number): string | null {
+  if (at > revision) return null
+  // The last entry of the history made this revision, the one before it the revision before, and so on.
+  const since = history.slice(Math.max(0, history.length - (revision - at)))
+  if (since.length < revision - at) return null
+  return since.find(({was}) => was !== null)?.was ?? text
 }
 
 function revised(

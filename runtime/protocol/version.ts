@@ -17,5 +17,5 @@ export const limits = {
   /** Items of one subject that are in force or wait for a decision. */
   memoryItems: 2000,
   memoryBatch: 100,
-  memoryPage: 200,
+  memoryPage: 100,
 } as const

@@ -24,6 +24,7 @@ import {limits} from './version.ts'
  *     │ ◀──── event: fact  {key}                      The server closes the stream when its token expires.
  *     │ ◀──── event: erased {}                        List the sessions again: something is to be purged.
  *     │ GET  /v1/facts/:key ────────────────────────▶ the fact and its version; 404 for a key of no kind
+ *     │ POST /v1/facts {keys, known?} ──────────────▶ several at once; what is as the device knows it is not sent again
  *     │ POST /v1/sessions/:id/custody ──────────────▶ compare and set of the epoch [CUS-1]
  *     │ GET  /v1/approvals?status=open|all ─────────▶ the approver's inbox
  *     │ POST /v1/approvals/:id/decision ────────────▶ {verdict, digest, note?}
@@ -39,6 +40,8 @@ import {limits} from './version.ts'
  *     │ ◀──── id: n, data: part                       made once: asked again, or GET /v1/models/streams/:key?after=n,
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]
  *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
+ *
+ * Memory's own part is told in `memory-wire.ts`.
  *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
@@ -133,6 +136,7 @@ export const liveMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('inbox')}),
   z.strictObject({type: z.literal('fact'), key: z.string()}),
   z.strictObject({type: z.literal('agents')}),
+  z.strictObject({type: z.literal('memory')}),
   z.strictObject({type: z.literal('erased')}),
   z.strictObject({type: z.literal('expired')}),
 ])
@@ -142,6 +146,7 @@ export const modelListSchema = z.strictObject({
   models: z.array(z.strictObject({name: z.string(), provider: z.string()})),
 })
 
+export {factsAnswerSchema, factsRequestSchema} from './fact.ts'
 export {modelCallSchema, modelFailureSchema} from './model-call.ts'
 export {usageAnswerSchema} from './usage.ts'
 

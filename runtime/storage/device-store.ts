@@ -73,6 +73,11 @@ export interface DeviceStore {
   sessionOfRun(run: RunId): Promise<SessionId | null>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
+  /** As `saveFact`, but only for a copy that is still held: one that was erased meanwhile does not come back. [RET-3] */
+  renewFact(fact: Fact, fetchedAt: number): Promise<void>
+  forgetFact(key: string): Promise<void>
+  /** Keys of all copies that this device holds. */
+  factKeys(): Promise<string[]>
   /** The server's registry of agents as it was last fetched, or null. */
   agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
   saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
@@ -125,7 +130,7 @@ export interface UnitOfWork {
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
   /** Takes the title off a branch, which had it from its source. */
   dropInheritedTitle(session: SessionId): Promise<void>
-  /** Copies of facts are of a subject, of no session. */
+  /** Copies of facts and of memory are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */
   dropDocuments(session: SessionId): Promise<void>

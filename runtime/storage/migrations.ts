@@ -67,6 +67,10 @@ export const migrations: readonly string[] = [
   -- What a fork inherits is read as of its event, however long the transcript is.
   create index holdfast_events_slots on holdfast_events (session, place)
     where kind in ('session.forked', 'slots.patched');
+  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
+    where kind = 'view.compacted';
+  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
+    where kind = 'step.prepared';
   `,
   `
   -- The head that the device had when it wrote the event; null for one that came from elsewhere.
@@ -95,10 +99,6 @@ export const migrations: readonly string[] = [
   );
   `,
   `
-  create index holdfast_events_summaries on holdfast_events (session, place, device_seq, id)
-    where kind = 'view.compacted';
-  create index holdfast_events_steps on holdfast_events (substring(body from '"step":"(stp_[0-9a-f-]+)"'))
-    where kind = 'step.prepared';
   -- Edits of a document since its snapshot: writing the snapshot at every keystroke costs what the document has become.
   create table holdfast_document_updates (
     session text not null,
@@ -106,6 +106,23 @@ export const migrations: readonly string[] = [
     place bigint generated always as identity,
     update bytea not null,
     primary key (session, name, place)
+  );
+  `,
+  `
+  create table holdfast_memory (id text primary key, body text not null);
+  create table holdfast_memory_cursor (one boolean primary key default true check (one), cursor bigint not null);
+  create table holdfast_memory_proposals (place bigserial, id text primary key, body text not null);
+  create table holdfast_memory_outbox (
+    place bigserial, id text primary key, item text not null, body text not null, not_before bigint not null,
+    refused text
+  );
+  -- Runs that have ended here, so that each is read once for what is worth remembering.
+  create table holdfast_memory_runs (
+    place bigserial, run text primary key, session text not null,
+    state text not null default 'waiting' check (state in ('waiting', 'done', 'failed')), fault text
+  );
+  create table holdfast_memory_vectors (
+    item text not null, embedder text not null, vector bytea not null, primary key (item, embedder)
   );
   `,
 ]

@@ -10,7 +10,7 @@ import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {dropInheritedTitle, erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {dropInheritedTitle, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -38,6 +38,19 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     ...divergenceReads(db),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
+    renewFact: async ({key, value, version}, fetchedAt) => {
+      await db.query('update holdfast_facts set value = $2, version = $3, fetched_at = $4 where key = $1', [
+        key,
+        JSON.stringify(value),
+        version,
+        fetchedAt,
+      ])
+    },
+    forgetFact: async key => {
+      await db.query('delete from holdfast_facts where key = $1', [key])
+    },
+    factKeys: async () =>
+      (await rows<{key: string}>(db, 'select key from holdfast_facts order by key', [])).map(({key}) => key),
     agents: () => agentsOf(db),
     saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
@@ -80,7 +93,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     eraseSession: (session, by) => eraseSession(tx, session, by),
     dropInheritedTitle: session => dropInheritedTitle(tx, session),
     eraseFacts: async () => {
-      await tx.query('delete from holdfast_facts')
+      for (const table of tablesOfSubject) await tx.query(`delete from ${table}`)
     },
     dropDocuments: async session => {
       await tx.query('delete from holdfast_documents where session = $1', [session])

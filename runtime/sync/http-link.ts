@@ -2,7 +2,8 @@ import {EventSourceParserStream} from 'eventsource-parser/stream'
 import * as z from 'zod'
 import {inboxItemSchema} from '../protocol/approval.ts'
 import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
-import {factSchema} from '../protocol/fact.ts'
+import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
+import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
@@ -61,6 +62,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     },
     claim: (session, claim) => http.json(custodyAnswerSchema, 'POST', `/v1/sessions/${path(session)}/custody`, claim),
     fact: key => http.json(factSchema, 'GET', `/v1/facts/${path(key)}`).catch(nullWhenUnknown),
+    facts: async request => (await http.json(factsAnswerSchema, 'POST', '/v1/facts', request)).facts,
     live: (onMessage, signal) => http.live(onMessage, signal),
     agents: async () => (await http.json(agentListSchema, 'GET', '/v1/agents')).agents,
     models: async () => (await http.json(modelListSchema, 'GET', '/v1/models')).models.map(model => model.name),
@@ -79,6 +81,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     inbox: async status =>
       (await http.json(z.strictObject({approvals: z.array(inboxItemSchema)}), 'GET', `/v1/approvals?status=${status}`))
         .approvals,
+    pushMemory: proposals => http.json(memoryPushAnswerSchema, 'POST', '/v1/memory/proposals', {proposals}),
+    pullMemory: after => http.json(memoryPageSchema, 'GET', `/v1/memory/items?after=${after}`),
+    changeMemory: async (item, change) =>
+      (await http.json(memoryChangeAnswerSchema, 'POST', `/v1/memory/items/${path(item)}/change`, change)).item,
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }

@@ -1,8 +1,10 @@
 import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Envelope} from '../protocol/event.ts'
-import type {Fact} from '../protocol/fact.ts'
-import type {ApprovalId, DeviceId, ErasureId, SessionId} from '../protocol/ids.ts'
+import type {Fact, FactAnswer, FactsRequest} from '../protocol/fact.ts'
+import type {ApprovalId, DeviceId, ErasureId, MemoryId, SessionId} from '../protocol/ids.ts'
+import type {MemoryChange, MemoryItem, MemoryProposal} from '../protocol/memory.ts'
+import type {MemoryPage, MemoryPushAnswer} from '../protocol/memory-wire.ts'
 import type {ModelCallName} from '../protocol/model-call.ts'
 import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
@@ -20,6 +22,8 @@ export interface ServerLink {
   claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number; to?: DeviceId}): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */
   fact(key: string): Promise<Fact | null>
+  /** One answer for each key, in their order; at most 100 keys. */
+  facts(request: FactsRequest): Promise<FactAnswer[]>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
   /** The registry of agents. */
@@ -32,5 +36,8 @@ export interface ServerLink {
     call?: ModelCallName | null,
   ): Promise<ReadableStream<LanguageModelV3StreamPart>>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
+  pushMemory(proposals: readonly MemoryProposal[]): Promise<MemoryPushAnswer>
+  pullMemory(after: number): Promise<MemoryPage>
+  changeMemory(item: MemoryId, change: MemoryChange): Promise<MemoryItem>
   decide(approval: ApprovalId, decision: Decision): Promise<InboxItem>
 }

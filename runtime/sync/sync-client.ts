@@ -19,6 +19,7 @@ export type SyncParts = {
   onFactChanged(key: string): void
   /** On every connect and whenever the registry of agents moved. */
   onAgentsChanged(): void
+  onMemoryChanged?(): void
   /** Resolves when nothing of it is left on this device. */
   purge(orders: readonly PurgeOrder[]): Promise<void>
   /** The server takes nothing of this session, for good, and why; null once it takes something again. */
@@ -119,6 +120,9 @@ export class SyncClient {
         return
       case 'fact':
         this.parts.onFactChanged(message.key)
+        return
+      case 'memory':
+        this.parts.onMemoryChanged?.()
         return
       case 'erased':
         this.#track(this.#catchUp())

@@ -1,20 +1,8 @@
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {MortalProcess} from './crash-points.ts'
 
-/** Nothing changes by these; whatever else a store has counts as a write. */
-const reads: readonly PropertyKey[] = [
-  'device',
-  'sessions',
-  'session',
-  'read',
-  'byIds',
-  'pending',
-  'rejected',
-  'fact',
-  'document',
-  'erased',
-  'allErased',
-] satisfies (keyof DeviceStore)[]
+/** What changes a store besides its transactions; everything else it has only reads. */
+const writes: readonly PropertyKey[] = ['setOnline', 'saveFact', 'saveAgents', 'scrub'] satisfies (keyof DeviceStore)[]
 
 /**
  * The store of a process that can die before and after each of its transactions and other writes, and inside of one
@@ -31,7 +19,7 @@ export function crashableStore(store: DeviceStore, process: MortalProcess): Devi
         process.between('a transaction', () => store.transaction(unit => work(mortalUnit(unit, process))))
       return transaction
     }
-    if (!reads.includes(name)) return (...args: unknown[]) => process.between(String(name), () => method(...args))
+    if (writes.includes(name)) return (...args: unknown[]) => process.between(String(name), () => method(...args))
     return async (...args: unknown[]) => {
       process.alive()
       const result = await method(...args)

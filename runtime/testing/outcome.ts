@@ -10,7 +10,7 @@ export type SessionOutcome = {
   device: string
   transcript: unknown[]
   documents: Record<string, string>
-  /** How often each kind of event is in the log. */
+  /** How often each kind of event is in the log; that somebody went on with a run is the one trace a crash may leave. */
   events: Record<string, number>
   rejected: number
 }
@@ -37,7 +37,7 @@ export async function outcomeOf(
     documents[document] ??= stored ? readText(foldDocument(stored)) : ''
   }
   const counted: Record<string, number> = {}
-  for (const {kind} of kept.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))) counted[kind] = (counted[kind] ?? 0) + 1
+  for (const {kind} of kept) if (kind !== 'run.resumed') counted[kind] = (counted[kind] ?? 0) + 1
   return {
     device: device.process.name,
     transcript: transcriptOf(events).map(lineOf),

@@ -8,7 +8,7 @@ import type {FakeClock} from './fake-environment.ts'
  * person had already seen done is remembered and not done again, and what was cut off is done again under the same ids.
  */
 export interface Scene {
-  /** Counts from one; the uninterrupted run is the first. */
+  /** Counts from one; the undisturbed runs come first. */
   readonly run: number
   readonly clock: FakeClock
   /** The server as somebody else reaches it, say an approver with a token of their own. */

@@ -4,7 +4,7 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import {refusalError} from '../../runtime/protocol/refusal.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {EventVerdict} from '../../runtime/protocol/wire.ts'
-import {deviceSeqKey, type Known} from '../storage/store.ts'
+import {callsIn, deviceSeqKey, type Known} from '../storage/store.ts'
 import {rejected} from './screen-event.ts'
 
 /** `fault` is what a look at other records found wrong with the event. */
@@ -31,6 +31,8 @@ function clashOf(known: Known, event: Event): string | null {
     return `Another event of this device already has deviceSeq ${event.deviceSeq}.`
   }
   if (event.kind === 'run.started' && event.run && known.runs.has(event.run)) return 'Another run already has this id.'
+  const call = callsIn(event).find(id => known.calls.has(id))
+  if (call) return `Another call already has the id ${call}.`
   if (event.kind === 'operation.proposed' && known.operations.has(event.data.operation)) {
     return 'Another operation already has this id.'
   }
@@ -42,5 +44,6 @@ export function remember(known: Known, event: Event, seq: number, hash: string):
   known.events.set(event.id, {session: event.session, seq, hash})
   known.deviceSeqs.set(deviceSeqKey(event.device, event.deviceSeq), event.id)
   if (event.kind === 'run.started' && event.run) known.runs.add(event.run)
+  for (const call of callsIn(event)) known.calls.add(call)
   if (event.kind === 'operation.proposed') known.operations.add(event.data.operation)
 }

@@ -1,20 +1,60 @@
+import type * as z from 'zod'
 import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import {factSchema} from '../../runtime/protocol/fact.ts'
+import {
+  type FactAnswer,
+  type FactsRequest,
+  factSchema,
+  type factsAnswerSchema,
+  factsRequestSchema,
+} from '../../runtime/protocol/fact.ts'
 import {factKeySchema} from '../../runtime/protocol/tool.ts'
 import {withDeadline} from '../authority/deadline.ts'
-import type {FactSource} from '../facts.ts'
-import type {App} from './http.ts'
+import {type FactContext, type FactSource, type FactValue, readFacts} from '../facts.ts'
+import {type App, readBody} from './http.ts'
 
 const factDeadlineMs = 10_000
 
+/** Facts are read here and written nowhere: only an operation changes what they are about. [FACT-1] */
 export function factRoutes(app: App, facts: FactSource): void {
   app.get('/v1/facts/:key{.+}', async c => {
     const key = parse(factKeySchema, c.req.param('key'), 'key')
     const {tenant, subject} = c.get('principal')
     const fact = await withDeadline('The fact source', factDeadlineMs, () => facts.read(key, {tenant, subject}))
     if (!fact) throw new HoldfastError('not_found', 'No such fact.')
-    const answer = factSchema.safeParse({key, value: fact.value, version: fact.version})
-    if (!answer.success) throw new HoldfastError('internal', `The fact source answered "${key}" with no valid fact.`)
-    return c.json(answer.data)
+    return c.json(valid(key, fact))
   })
+
+  app.post('/v1/facts', async c => {
+    const request = await readBody(c, factsRequestSchema)
+    const {tenant, subject} = c.get('principal')
+    const answers = await withDeadline('The fact source', factDeadlineMs, () =>
+      answerFacts(facts, request, {tenant, subject}),
+    )
+    return c.json({facts: answers} satisfies z.infer<typeof factsAnswerSchema>)
+  })
+}
+
+async function answerFacts(facts: FactSource, {keys, known = {}}: FactsRequest, context: FactContext) {
+  const unchanged = new Set<string>()
+  if (facts.version) {
+    const asked = keys.filter(key => Object.hasOwn(known, key))
+    const versions = await Promise.all(asked.map(key => facts.version?.(key, context)))
+    for (const [i, key] of asked.entries()) if (versions[i] === known[key]) unchanged.add(key)
+  }
+  const fresh = [...new Set(keys)].filter(key => !unchanged.has(key))
+  const values = new Map((await readFacts(facts, fresh, context)).map((fact, i) => [fresh[i], fact]))
+  return keys.map((key): FactAnswer => {
+    const version = Object.hasOwn(known, key) ? known[key] : undefined
+    if (version !== undefined && unchanged.has(key)) return {key, unchanged: version}
+    const fact = values.get(key)
+    if (!fact) return {key, missing: true}
+    return fact.version === version ? {key, unchanged: version} : valid(key, fact)
+  })
+}
+
+/** A source that answers with no fact is at fault itself, not whoever asked. */
+function valid(key: string, {value, version}: FactValue) {
+  const answer = factSchema.safeParse({key, value, version})
+  if (!answer.success) throw new HoldfastError('internal', `The fact source answered "${key}" with no valid fact.`)
+  return answer.data
 }

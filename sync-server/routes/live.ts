@@ -68,6 +68,8 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return roles.includes(poke.role) ? {type: 'inbox'} : null
     case 'agents':
       return {type: 'agents'}
+    case 'memory':
+      return poke.subject === subject ? {type: 'memory'} : null
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
     // It asks with its token again then, and hears that it is over.

@@ -48,7 +48,9 @@ const layers: readonly RowLayer[] = [
     statement: `DELETE FROM hf_events WHERE ${ofSession} AND kind = 'document.updated'`,
   },
   {name: 'transcript', kept: null, statement: `DELETE FROM hf_events WHERE ${ofSession}`},
+  {name: 'calls', kept: null, statement: `DELETE FROM hf_calls WHERE ${ofSession}`},
   {name: 'runs', kept: null, statement: `DELETE FROM hf_runs WHERE ${ofSession}`},
+  {name: 'run totals', kept: null, statement: `DELETE FROM hf_run_totals WHERE ${ofSession}`},
   {name: 'working state', kept: null, statement: 'DELETE FROM hf_sessions WHERE tenant = $1 AND id = $2'},
 ]
 

@@ -141,4 +141,12 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
         moved_at BIGINT NOT NULL, PRIMARY KEY (tenant, name))`,
     ],
   },
+  {
+    name: 'calls',
+    statements: [
+      `CREATE TABLE hf_calls (
+        tenant TEXT NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, run TEXT NOT NULL, PRIMARY KEY (tenant, id))`,
+      'CREATE INDEX hf_calls_by_session ON hf_calls (tenant, session)',
+    ],
+  },
 ]

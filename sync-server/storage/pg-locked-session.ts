@@ -1,11 +1,19 @@
 import {type Event, eventContent} from '../../runtime/protocol/event.ts'
-import type {EventId, OperationId, RunId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
+import type {CallId, EventId, OperationId, RunId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
 import {storedSession} from '../../runtime/protocol/session.ts'
 import {foldSlots, type Slots, slotHistoryKinds} from '../../runtime/protocol/slots.ts'
 import {insertAudit} from './pg-audit.ts'
 import {jsonText, projectEvents, type Where} from './project-events.ts'
 import {placeholders, type SqlQuery, type SqlValue, valuesList} from './sql.ts'
-import {type Commit, deviceSeqKey, type Known, type LockedSession, type SealedEvent, type SessionKey} from './store.ts'
+import {
+  type Commit,
+  callsIn,
+  deviceSeqKey,
+  type Known,
+  type LockedSession,
+  type SealedEvent,
+  type SessionKey,
+} from './store.ts'
 
 export type SessionRow = {id: string; subject: string; head: number; state: string}
 
@@ -40,7 +48,8 @@ async function slotsAsOf(tx: SqlQuery, key: SessionKey, session: SessionId, seq:
 
 async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Known> {
   const [first] = events
-  if (!first) return {events: new Map(), deviceSeqs: new Map(), runs: new Set(), operations: new Set()}
+  if (!first)
+    return {events: new Map(), deviceSeqs: new Map(), runs: new Set(), calls: new Set(), operations: new Set()}
   const ids = events.map(event => event.id)
   const rows = await tx.query<{session: string; seq: number; id: string; content_hash: string}>(
     `SELECT session, seq, id, content_hash FROM hf_events WHERE tenant = $1 AND id IN (${placeholders(ids.length, 1)})`,
@@ -52,6 +61,7 @@ async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): P
     ),
     deviceSeqs: await takenDeviceSeqs(tx, key, events),
     runs: new Set(await takenIds<RunId>(tx, key, 'hf_runs', startedRuns(events))),
+    calls: new Set(await takenIds<CallId>(tx, key, 'hf_calls', events.flatMap(callsIn))),
     operations: new Set(await takenIds<OperationId>(tx, key, 'hf_operations', proposedOperations(events))),
   }
 }
@@ -72,7 +82,7 @@ async function takenDeviceSeqs(tx: SqlQuery, key: SessionKey, events: readonly E
 async function takenIds<Id extends string>(
   tx: SqlQuery,
   key: SessionKey,
-  table: 'hf_runs' | 'hf_operations',
+  table: 'hf_runs' | 'hf_calls' | 'hf_operations',
   ids: Id[],
 ): Promise<Id[]> {
   if (ids.length === 0) return []

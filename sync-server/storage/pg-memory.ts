@@ -192,6 +192,9 @@ async function erase(
 ): Promise<ErasedMemory> {
   const {tenant, subject} = owner
   return await sql.transaction(async tx => {
+    // Of a subject who had no memory nothing is written, not even that.
+    const any = await tx.query('SELECT id FROM hf_memory WHERE tenant = $1 AND subject = $2 LIMIT 1', [tenant, subject])
+    if (any.length === 0) return {items: []}
     const memory = await lockedMemory(tx, owner)
     const rows = await tx.query<{id: string}>(
       `SELECT id FROM hf_memory WHERE tenant = $1 AND subject = $2 AND body <> '' ${which} ORDER BY cursor`,

@@ -1,9 +1,9 @@
-import type {DataOf, Event} from '../../runtime/protocol/event.ts'
+import type {DataOf, Event, EventOf} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
 import {projectRunTotals} from './project-run-totals.ts'
-import type {SqlQuery, SqlValue} from './sql.ts'
-import type {SealedEvent} from './store.ts'
+import {type SqlQuery, type SqlValue, valuesList} from './sql.ts'
+import {callsIn, type SealedEvent} from './store.ts'
 
 export type Where = {tenant: TenantId; session: SessionId; subject: SubjectId}
 
@@ -31,6 +31,8 @@ async function project(tx: SqlQuery, where: Where, event: Event, at: number): Pr
   switch (event.kind) {
     case 'run.started':
       return insert(tx, 'hf_runs', {tenant: where.tenant, id: event.run ?? '', session: where.session})
+    case 'model.replied':
+      return insertCalls(tx, where, event)
     case 'operation.proposed':
       return insertOperation(tx, where, event, at)
     case 'operation.authorised':
@@ -73,6 +75,13 @@ async function insert(tx: SqlQuery, table: string, row: Record<string, SqlValue>
   const columns = Object.keys(row)
   const marks = columns.map((_, index) => `$${index + 1}`)
   await tx.query(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks.join(', ')})`, Object.values(row))
+}
+
+/** So that no later run, of this session or another, can take a call's id for its own. [ID-1] */
+async function insertCalls(tx: SqlQuery, {tenant, session}: Where, event: EventOf<'model.replied'>): Promise<void> {
+  const rows = callsIn(event).map((call): SqlValue[] => [tenant, call, session, event.run ?? ''])
+  if (rows.length === 0) return
+  await tx.query(`INSERT INTO hf_calls (tenant, id, session, run) VALUES ${valuesList(rows.length, 4)}`, rows.flat())
 }
 
 function insertOperation(tx: SqlQuery, where: Where, event: Event & {data: DataOf<'operation.proposed'>}, at: number) {

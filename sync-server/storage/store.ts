@@ -2,6 +2,7 @@ import type {InboxItem} from '../../runtime/protocol/approval.ts'
 import type {Envelope, Event} from '../../runtime/protocol/event.ts'
 import type {
   ApprovalId,
+  CallId,
   DeviceId,
   EventId,
   OperationId,
@@ -103,7 +104,14 @@ export type Known = {
   /** Which event took a device's sequence number in this session. */
   deviceSeqs: Map<string, EventId>
   runs: Set<RunId>
+  calls: Set<CallId>
   operations: Set<OperationId>
+}
+
+/** Ids that a reply gives to the calls it makes. */
+export function callsIn(event: Event): CallId[] {
+  if (event.kind !== 'model.replied') return []
+  return event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
 }
 
 export function deviceSeqKey(device: DeviceId | null, deviceSeq: number | null): string {

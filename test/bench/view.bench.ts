@@ -26,7 +26,7 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'holdfast-bench-'))
   database = await openNodeDatabase({dataDir})
   store = await openPGliteStore(database.db, environment)
-})
+}, 120_000)
 afterAll(async () => {
   await database.close()
   await rm(dataDir, {recursive: true, force: true})
@@ -96,7 +96,7 @@ test('one keystroke in a document of 200 KB, against one in an empty document', 
     for (let i = 0; i < 300; i++) updates.push(edited(`${start}${'k'.repeat(i + 1)}`))
     for (const update of updates.slice(0, -300)) await log.append(person, [documentDraft('plan', update)])
     let next = updates.length - 300
-    return median(300, () => log.append(person, [documentDraft('plan', updates[next++]!)]))
+    return median(200, () => log.append(person, [documentDraft('plan', updates[next++]!)]))
 
     function edited(text: string): Uint8Array {
       const update = editText(doc, text)!

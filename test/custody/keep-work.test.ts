@@ -9,7 +9,7 @@ import type {OpenedDatabase} from '../../runtime/storage/pglite/opened-database.
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
 import {SessionLog} from '../../runtime/storage/session-log.ts'
 import {crashableStore, Killer} from '../support/crashable-device.ts'
-import {kindsOf} from '../support/desk-scenes.ts'
+import {kindsOf, ofKind} from '../support/desk-scenes.ts'
 import {confirmed, repliedEvents, type Scribe, scribe} from '../support/events.ts'
 
 let database: OpenedDatabase
@@ -73,7 +73,7 @@ describe('[CUS-4] kept work', () => {
       'tool.returned',
       'tool.returned',
     ])
-    expect(events.slice(-2).map(({data}) => 'outcome' in data && data.outcome)).toEqual(['aborted', 'aborted'])
+    expect(ofKind(events.slice(-2), 'tool.returned').map(({data}) => data.outcome)).toEqual(['aborted', 'aborted'])
     const ids = new Set(repliedEvents(desk).map(({run, step}) => `${run}${step}`))
     for (const {run, step} of events) expect(ids.has(`${run}${step}`) && run !== undefined).toBe(false)
     expect(events.every(({epoch}) => epoch === undefined || epoch === 1)).toBe(true)

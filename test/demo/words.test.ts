@@ -5,9 +5,11 @@ import {titleFrom} from '../../web-demo/pages/use-desk.ts'
 import type {ModelView, SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
 import {ago} from '../../web-demo/tool-outputs.ts'
 import {remaining} from '../../web-demo/words/approval.ts'
+import {budgetWords} from '../../web-demo/words/budget.ts'
 import {seenParts, sizeWords, verdictWords} from '../../web-demo/words/model-view.ts'
+import {routeWords} from '../../web-demo/words/passport.ts'
 import {tellRefund} from '../../web-demo/words/refund.ts'
-import {lateCorrection, modelWords} from '../../web-demo/words/session.ts'
+import {boundWords, lateCorrection, modelWords} from '../../web-demo/words/session.ts'
 import {tellTool} from '../../web-demo/words/tool.ts'
 
 type Operation = NonNullable<ToolEntry['operation']>
@@ -112,6 +114,33 @@ test('amounts, ages and titles', () => {
   ])
   expect([remaining(-1), remaining(60_000), remaining(7_200_000)]).toEqual(['expired', '1 min left', '2 h left'])
   expect(titleFrom(`${'word '.repeat(20)}\nsecond line`)).toMatch(/^(word )+word…$/)
+})
+
+describe('budget and route', () => {
+  const bounds: Parameters<typeof budgetWords>[0] = [
+    {name: 'steps', used: 2, limit: 20, applies: true, why: null},
+    {name: 'tokens', used: 12_345, limit: 2_000_000, applies: true, why: null},
+    {name: 'cost', used: null, limit: 5, applies: false, why: 'No prices.'},
+    {name: 'wall', used: 12_400, limit: 3_600_000, applies: true, why: null},
+  ]
+
+  test('[BUD-2] what is used stands beside its bound; what cannot be measured is left out', () => {
+    expect(budgetWords(bounds)).toBe('2 of 20 steps, 12,345 of 2,000,000 tokens, 12 of 3,600 seconds of work')
+  })
+
+  test('[BUD-2] only a run that asks for more says so', () => {
+    const passport = {bounds} as NonNullable<SessionView['passport']>
+    expect(boundWords({status: 'alerted', passport})).toMatch(/2 of 20 steps.*until you decide/)
+    expect(boundWords({status: 'running', passport})).toBeNull()
+  })
+
+  test.each([
+    [{rule: 'newest-build', table: 'default/1'}, 'the newest version on this device'],
+    [{rule: 'active-version', table: 'default/1'}, 'the version that is active for everybody'],
+    [{rule: 'vip', table: 'mine/3'}, 'rule “vip” of table mine/3'],
+  ])('[PIN-1] %o was chosen by %s', (route, words) => {
+    expect(routeWords(route)).toBe(words)
+  })
 })
 
 describe('what the model saw', () => {

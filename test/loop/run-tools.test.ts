@@ -2,6 +2,7 @@ import {describe, expect, test} from 'vitest'
 import * as z from 'zod'
 import {defineTool} from '../../runtime/loop/define.ts'
 import {runTool, type ToolFunction} from '../../runtime/loop/run-tools.ts'
+import type {FactReading} from '../../runtime/protocol/fact.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import {cast} from '../support/events.ts'
 
@@ -10,6 +11,9 @@ const tool = defineTool({name: 'look', description: 'x', effect: 'read', input: 
 const call = {id: read, run, tool: 'look', effect: 'read' as const, input: {orderId: 'A17'}, fault: null, called: true}
 const never = new AbortController().signal
 
+const factOf = (key: string): FactReading | null =>
+  key === 'order/none' ? null : {key, value: 1, version: `v-${key}`, source: 'server', ageMs: 0}
+
 function runWith(implementation: ToolFunction | undefined, change: {deadlineMs?: number; signal?: AbortSignal} = {}) {
   return runTool({
     call,
@@ -17,8 +21,8 @@ function runWith(implementation: ToolFunction | undefined, change: {deadlineMs?:
     implementation,
     deadlineMs: 60_000,
     signal: never,
-    readFact: async key =>
-      key === 'order/none' ? null : {key, value: 1, version: `v-${key}`, source: 'server', ageMs: 0},
+    readFact: async key => factOf(key),
+    readFacts: async keys => keys.map(factOf),
     context: {session, run, slots: {read: () => ({})}},
     ...change,
   })

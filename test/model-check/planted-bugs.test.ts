@@ -119,6 +119,7 @@ const planted: Planted[] = [
     bug: 'the server takes a reply to a step that it refused',
     breaks: 'results',
     rules: {
+      fencedOff: () => null,
       foldPending: (confirmed, pending) => pending.reduce(real.evolve, confirmed),
       judgeEvent: (state, known, one) => {
         const {event} = one

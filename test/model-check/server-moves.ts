@@ -6,7 +6,7 @@ import type {ServiceDraft} from '../../sync-server/authority/append-batch.ts'
 import {remember} from '../../sync-server/authority/judge-event.ts'
 import {screenFault} from '../../sync-server/authority/screen-event.ts'
 import type {Principal} from '../../sync-server/principal.ts'
-import {deviceSeqKey, type Known} from '../../sync-server/storage/store.ts'
+import {callsIn, deviceSeqKey, type Known} from '../../sync-server/storage/store.ts'
 import type {Rules} from './rules.ts'
 import {Violation} from './violation.ts'
 import {deviceIds, type Server, session, type Who, type World} from './world.ts'
@@ -48,6 +48,7 @@ function knownOf({log}: Server, batch: readonly Event[]): Known {
     events: new Map(stored.map(event => [event.id, {session, seq: event.seq, hash: event.id}])),
     deviceSeqs: new Map(stored.map(event => [deviceSeqKey(event.device, event.deviceSeq), event.id])),
     runs: new Set(named.flatMap(event => (event.kind === 'run.started' && event.run ? event.run : []))),
+    calls: new Set(log.flatMap(callsIn)),
     operations: new Set(named.flatMap(event => (event.kind === 'operation.proposed' ? event.data.operation : []))),
   }
 }

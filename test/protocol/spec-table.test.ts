@@ -1,6 +1,7 @@
 import {readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {expect, test} from 'vitest'
+import {memoryOwner, memoryTransitions} from '../../runtime/protocol/memory.ts'
 import {operationTransitions} from '../../runtime/protocol/operation.ts'
 import {runTransitions} from '../../runtime/protocol/run.ts'
 import {sessionTransitions} from '../../runtime/protocol/session-transitions.ts'
@@ -15,6 +16,9 @@ function section(): string {
   )
   const runs = Object.entries(runTransitions).map(([kind, {from, owner, to}]) => [kind, owner, from, to] as const)
   const operations = Object.entries(operationTransitions).map(([kind, from]) => [kind, ownerOf(kind), from] as const)
+  const memories = Object.entries(memoryTransitions).map(
+    ([name, from]) => [name, memoryOwner(name as keyof typeof memoryTransitions), from] as const,
+  )
   return [
     opens,
     '',
@@ -23,6 +27,8 @@ function section(): string {
     ...table([['event of a run', 'owner', 'legal from', 'leads to'], ...runs.map(rowOf)]),
     '',
     ...table([['event of an operation', 'owner', 'legal from'], ...operations.map(rowOf)]),
+    '',
+    ...table([['command to a memory', 'owner', 'legal from'], ...memories.map(rowOf)]),
     '',
     closes,
   ].join('\n')

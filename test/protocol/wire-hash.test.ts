@@ -4,13 +4,16 @@ import * as z from 'zod'
 import {decisionSchema} from '../../runtime/protocol/approval.ts'
 import {custodianKinds, envelopeSchema, personKinds, serverKinds} from '../../runtime/protocol/event.ts'
 import {factSchema} from '../../runtime/protocol/fact.ts'
+import {memoryChangeSchema, memoryProposalSchema} from '../../runtime/protocol/memory.ts'
+import {recallAnswerSchema, recallAskSchema} from '../../runtime/protocol/memory-recall.ts'
+import * as memoryWire from '../../runtime/protocol/memory-wire.ts'
 import * as wire from '../../runtime/protocol/wire.ts'
 
 /**
  * When this fails, the wire has changed. If an old peer still understands every new message, only replace the hash.
  * If not, raise `eventVersion` (with an upcast for the old data) or `protocolVersion`, then replace the hash.
  */
-const pinned = 'b8e2abbad435a44467eb44230111fe3db69922379f7de8212c27d16e345b802a'
+const pinned = '1cbf3a15649ad9f60e39fdad41040baaf55216194852013d9242e2dc88095669'
 
 test('[LOG-8] the schemas of the wire and of every event are the ones that were pinned', () => {
   const schemas = {
@@ -18,6 +21,11 @@ test('[LOG-8] the schemas of the wire and of every event are the ones that were 
     decisionSchema,
     factSchema,
     ...wire,
+    ...memoryWire,
+    memoryProposalSchema,
+    memoryChangeSchema,
+    recallAskSchema,
+    recallAnswerSchema,
     ...personKinds,
     ...custodianKinds,
     ...serverKinds,

@@ -144,16 +144,21 @@ function mortal<T extends object>(target: T, process: MortalProcess, inside: (va
  */
 export function afterServerDeath(undisturbed: Outcome, outcome: Outcome, death: string): string | null {
   const said = JSON.stringify(outcome.sessions[0]?.transcript)
-  const [failed, executed] = ['failed', 'executed'].map(status => said.split(`"status":"${status}"`).length - 1)
+  const [failed = 0, executed] = ['failed', 'executed'].map(status => said.split(`"status":"${status}"`).length - 1)
   if (executed !== outcome.effects.length) return `${executed} operations are told, ${outcome.effects.length} were done`
   if (!failed) return difference(withoutDoubt(undisturbed), withoutDoubt(outcome))
-  return ['server: after locked', 'server: before the payment'].includes(death) ? null : `failed after ${death}`
+  const doubted = outcome.sessions[0]?.events['operation.uncertain'] ?? 0
+  return doubted >= failed ? null : `${failed} operations failed and ${doubted} of them were in doubt, after ${death}`
 }
 
+/** The card of an operation keeps saying why it was in doubt, also when it turned out well. */
 function withoutDoubt(outcome: Outcome): Outcome {
   const sessions = outcome.sessions.map(session => {
     const {'operation.uncertain': _, ...events} = session.events
-    return {...session, events}
+    const transcript = JSON.parse(JSON.stringify(session.transcript), (key, value) =>
+      key === 'operation' && value ? {...value, reason: null} : value,
+    )
+    return {...session, events, transcript}
   })
   return {...outcome, sessions}
 }

@@ -92,6 +92,9 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     sessionOfRun: run => read(() => store.sessionOfRun(run)),
     fact: key => read(() => store.fact(key)),
     saveFact: (...args) => write('saving a fact', () => store.saveFact(...args)),
+    renewFact: (...args) => write('renewing a fact', () => store.renewFact(...args)),
+    forgetFact: key => write('forgetting a fact', () => store.forgetFact(key)),
+    factKeys: () => read(() => store.factKeys()),
     agents: () => read(() => store.agents()),
     // In the background, at no certain point among the others.
     saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),
@@ -172,7 +175,7 @@ export async function openDevice(parts: {
     subject: () => subject,
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
-    ...(parts.memory && {memory: parts.memory}),
+    ...(parts.memory && {viewMemory: parts.memory}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({

@@ -1,10 +1,16 @@
 /** One import or re-export as it stands in a file. */
 export type Import = {file: string; target: string; typeOnly: boolean}
 
-const middle = ['loop', 'storage', 'documents', 'sync', 'platform', 'adapters']
+const publicEntries = [
+  'runtime/index.ts',
+  'runtime/worker.ts',
+  'runtime/node.ts',
+  'runtime/testing.ts',
+  'runtime/embedder.ts',
+]
+const middle = ['loop', 'storage', 'documents', 'sync', 'memory', 'platform', 'adapters']
 // A test kit puts whole devices together and takes them apart, so it stands where the roots stand.
 const roots = ['device', 'page', 'testing']
-const publicEntries = ['runtime/index.ts', 'runtime/worker.ts', 'runtime/node.ts', 'runtime/testing.ts']
 const serverEntries = ['sync-server/index.ts', 'sync-server/node.ts', 'sync-server/postgres.ts']
 
 /** Reads every import, re-export and dynamic import of a module's text; comments and strings of other kinds are none. */

@@ -207,6 +207,29 @@ describe('push', () => {
     expect(codes(await third.push(server, [third.open(), stolen]))).toEqual(['accepted', 'conflict'])
   })
 
+  test.each(['the same session', 'another session'])(
+    '[ID-1] [LOG-7] a call id that an earlier run has taken is refused in %s',
+    async where => {
+      const one = testDevice(someone())
+      const first = one.refund({orderId: 'A1', cents: 1})
+      await one.push(server, [one.open(), ...first.events, one.event('run.cancelled', {}, {run: first.run})])
+      const later = where === 'the same session' ? one : testDevice(one.who)
+      const opening = later === one ? [one.post('And again.')] : [later.open()]
+      const second = later.refund({orderId: 'A2', cents: 2})
+      const [started, prepared, replied] = second.events as [Envelope, Envelope, Envelope]
+      const content = [{type: 'call', call: first.call, providerCall: 'p', tool: 'refundOrder', input: {}}]
+      // Last, since a device counts its events as they are first read.
+      const reply = () => ({...replied, data: Object.assign({}, replied.data, {content})})
+      const result = {call: first.call, outcome: 'aborted', output: null} as const
+      const answered = later === one ? [later.event('tool.returned', result, later.held(second.run))] : []
+      const before = await later.push(server, [...opening, started, ...answered, prepared])
+      const answer = await later.push(server, [reply()])
+      expect(new Set(codes(before))).toEqual(new Set(['accepted']))
+      expect(codes(answer)).toEqual(['conflict'])
+      expect(JSON.stringify(answer.verdicts)).toContain(first.call)
+    },
+  )
+
   test('[LOG-2] a batch that is refused whole leaves no session behind', async () => {
     const device = testDevice(someone())
     const forged = {...device.open(), actor: {type: 'person', subject: 'eve'}}

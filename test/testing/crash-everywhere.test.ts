@@ -80,8 +80,8 @@ describe('crash tests of an agent of one’s own', () => {
       ...test,
       async scenario(scene) {
         await test.scenario(scene)
-        // Only the undisturbed run says more.
-        if (scene.run === 1) await scene.at('laptop').open()
+        // Only the undisturbed runs say more.
+        if (scene.run <= 3) await scene.at('laptop').open()
       },
     })
     expect(report.failures.map(({what}) => what)).toContainEqual(expect.stringContaining('it was skipped'))
@@ -89,19 +89,36 @@ describe('crash tests of an agent of one’s own', () => {
 
   test('a scenario that goes another way when it is told again is refused with the step', async () => {
     const test = counting({count: () => ({counted: true})})
-    let told = 0
+    const told = new Set<number>()
     const report = await crashEverywhere({
       ...test,
       points: 'distinct',
       async scenario(scene) {
-        told += 1
+        const words = told.has(scene.run) ? 'Count again.' : 'Count.'
+        told.add(scene.run)
         const session = await scene.at('laptop').open()
-        await session.send(`Count for the ${told}. time.`)
+        await session.send(words)
         await session.until(view => view.status === 'completed')
       },
     })
     expect(report.failures.map(({what}) => what)).toContainEqual(
-      expect.stringMatching(/told again, step 2 is "laptop: send Count for the \d+\. time\." and was/),
+      expect.stringContaining('told again, step 2 is "laptop: send Count again." and was "laptop: send Count."'),
     )
+  })
+
+  test('a scenario whose undisturbed runs differ is refused before anything is crashed', async () => {
+    const test = counting({count: () => ({counted: true})})
+    const differing = crashEverywhere({
+      ...test,
+      async scenario(scene) {
+        const session = await scene.at('laptop').open()
+        await session.send(`Count for the ${scene.run}. time.`)
+        await session.until(view => view.status === 'completed')
+      },
+    })
+    await expect(differing).rejects.toMatchObject({
+      code: 'misconfigured',
+      message: expect.stringContaining('two undisturbed runs differ: sessions.0.transcript.0.text'),
+    })
   })
 })

@@ -12,7 +12,7 @@ export function devServer(): Plugin {
       const shop = await openShop(server)
       const listener = getRequestListener(request => shop.app.fetch(request))
       server.middlewares.use((request, response, next) => {
-        if (/^\/(v1|demo|healthz)\b/.test(request.url ?? '')) void listener(request, response)
+        if (/^\/(v1|demo|healthz|readyz)\b/.test(request.url ?? '')) void listener(request, response)
         else next()
       })
       server.httpServer?.once('close', () => void shop.sync.close().then(shop.closeDatabase))

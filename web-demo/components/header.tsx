@@ -5,6 +5,7 @@ import {type Person, people} from '../people.ts'
 export const pages = [
   {path: '/', title: 'Desk', person: 'maya'},
   {path: '/inbox', title: 'Approvals', person: 'theo'},
+  {path: '/memory', title: 'Memory', person: 'maya'},
   {path: '/shop', title: 'Shop', person: 'maya'},
 ] as const satisfies readonly {path: string; title: string; person: Person}[]
 

@@ -1,17 +1,20 @@
 import type {Connection, SessionView} from '../runtime-types.ts'
-import {lateCorrection, waitingWords} from '../words/session.ts'
+import {boundWords, lateCorrection, waitingWords} from '../words/session.ts'
 import {Banner} from './banner.tsx'
 
-/** What stands between the person and the end of this run: a warning, a wait, or a failure with its way out. */
 type Props = {
   view: SessionView
   connection: Connection['state']
   onRetry: () => void
   onTakeOver: () => void
   onContinueOffline: () => void
+  onExtend: () => void
+  onStop: () => void
 }
 
-export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOffline}: Props) {
+/** What stands between the person and the end of this run: a warning, a wait, or a failure with its way out. */
+export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOffline, onExtend, onStop}: Props) {
+  const bound = boundWords(view)
   const late = lateCorrection(view)
   const waiting = late ? null : waitingWords(view)
   return (
@@ -37,6 +40,17 @@ export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOfflin
           <p>The run stopped by an error that may pass. Nothing that was paid is paid again.</p>
           <button type="button" className="button" onClick={onRetry}>
             Retry
+          </button>
+        </div>
+      )}
+      {bound && (
+        <div className="retry">
+          <p>{bound}</p>
+          <button type="button" className="button" onClick={onExtend}>
+            Go on
+          </button>
+          <button type="button" className="button" onClick={onStop}>
+            Stop
           </button>
         </div>
       )}

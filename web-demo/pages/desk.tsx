@@ -1,4 +1,5 @@
 import {useCallback, useState} from 'react'
+import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Composer} from '../components/composer.tsx'
 import {Conversation} from '../components/conversation.tsx'
@@ -14,7 +15,7 @@ import {navigate, useAction} from '../hooks.ts'
 import type {BusyPolicy, StepRef} from '../runtime-types.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
-import {addressOf, titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+import {titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
   const {problem, run, dismiss} = useAction()
@@ -42,6 +43,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
       await started.send(text)
       navigate(addressOf(started.id))
     })
+  const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
   const branch = useCallback(
     (after: number) => {
       if (!session) return
@@ -120,6 +122,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             view={view}
             onRetry={() => void run(async () => session?.retry())}
             onTakeOver={() => void run(async () => session?.takeOver())}
+            onExtend={() => void run(async () => session?.extend())}
+            onStop={stop}
             connection={device.connection.state}
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
@@ -128,7 +132,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           keptUnder={sessionId ?? 'new'}
           underWay={view !== null && isUnderWay(view.status)}
           onSend={send}
-          onStop={() => void run(async () => session?.cancel('Stopped by Maya.'))}
+          onStop={stop}
         />
       </div>
       <aside className="desk-side" aria-label="Reply and details">

@@ -1,4 +1,5 @@
 import {useEffect, useMemo, useState} from 'react'
+import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
 import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
@@ -62,10 +63,6 @@ export function useResumeLatest(sessions: SessionListItem[] | null, id: string |
     const latest = sessions[0]
     if (latest && id === null && kept('new') === '') navigate(addressOf(latest.id), {replace: true})
   }, [done, sessions, id])
-}
-
-export function addressOf(session: string | null): string {
-  return session === null ? '/' : `/?session=${session}`
 }
 
 /** The first words, cut between words, so that the list can be told apart. */

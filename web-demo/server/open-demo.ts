@@ -8,6 +8,7 @@ import {shopTables} from '../shop/shop-tables.ts'
 import {demoRoutes, tokenIssue} from './demo-routes.ts'
 import {demoSecret} from './demo-secret.ts'
 import {gatewayModels, type ModelSettings} from './gateway-models.ts'
+import {memoryPolicy} from './memory-policy.ts'
 import {openDatabase} from './open-database.ts'
 import {securityHeaders} from './security-headers.ts'
 import {staticFiles} from './static-files.ts'
@@ -40,6 +41,7 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
       authenticate: jwtAuth({secret, ...tokenIssue}),
       facts,
       operations: {refundOrder: refundOperation(shop, facts)},
+      memory: {policy: memoryPolicy},
       models: await gatewayModels(model),
     })
     const app = new Hono()
@@ -47,6 +49,7 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
     app.route('/demo', demoRoutes(secret, shop))
     app.all('/v1/*', c => sync.fetch(c.req.raw))
     app.get('/healthz', c => sync.fetch(c.req.raw))
+    app.get('/readyz', c => sync.fetch(c.req.raw))
     return {app, sync, closeDatabase: database.close}
   } catch (error) {
     await database.close()

@@ -14,6 +14,7 @@ export function shopFacts(shop: ShopTables): ShopFacts {
   const listeners = new Set<(change: FactChange) => void>()
   return {
     read: async (key, {tenant}) => (tenant === shopTenant ? read(shop, key) : null),
+    version: async (key, {tenant}) => (tenant === shopTenant ? versionOf(shop, key) : null),
     changes(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -41,4 +42,12 @@ async function read(shop: ShopTables, key: string): Promise<FactValue | null> {
     value: found.map(({order}) => orderLineSchema.parse(order)),
     version: found.map(({order, version}) => `${order.id}.${version}`).join(' '),
   }
+}
+
+/** An order keeps its version beside it; the others are no cheaper than the fact itself. */
+async function versionOf(shop: ShopTables, key: string): Promise<string | null> {
+  const order = /^order\/(.+)$/.exec(key)?.[1]
+  if (order === undefined) return (await read(shop, key))?.version ?? null
+  const version = await shop.version(order)
+  return version === null ? null : String(version)
 }

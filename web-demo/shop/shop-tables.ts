@@ -7,6 +7,7 @@ export type Payment = {paid: Receipt} | {refused: string}
 /** The shop's database as its own code sees it. */
 export interface ShopTables {
   order(id: string): Promise<StoredOrder | null>
+  version(id: string): Promise<number | null>
   /** By full name, first name or e-mail address, as `customerSlug` spells them. */
   ordersOf(customer: string): Promise<StoredOrder[]>
   orders(): Promise<Order[]>
@@ -42,6 +43,10 @@ export function shopTables(sql: Sql): ShopTables {
   const all = async () => (await sql.query<Row>(`${selectOrders} order by o.id`)).map(storedOrder)
   return {
     order: id => findOrder(sql, id),
+    version: async id => {
+      const [row] = await sql.query<{version: number}>('select version from shop.orders where id = $1', [id])
+      return row?.version ?? null
+    },
     ordersOf: async customer => (await all()).filter(({order}) => slugsOf(order.customer).includes(customer)),
     orders: async () => (await all()).map(({order}) => order),
     refunds: async () => (await sql.query<RefundRow>(selectRefunds)).map(refundOf),

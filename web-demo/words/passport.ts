@@ -1,4 +1,6 @@
 import type {Passport, SessionView} from '../runtime-types.ts'
+import {ago} from '../tool-outputs.ts'
+import {budgetWords} from './budget.ts'
 import {modelWords, statusWords} from './session.ts'
 import {standingSentence} from './standing.ts'
 
@@ -10,14 +12,27 @@ export function passportFacts(passport: Passport, custody: SessionView['custody'
   return [
     {name: 'State', value: `${statusWords(passport.status).words}${attempt}`},
     {name: 'Agent', value: `${passport.pin.agent} ${passport.pin.version}, fixed for this run`},
+    {name: 'Chosen by', value: routeWords(passport.pin.route)},
     {name: 'Model', value: modelWords(passport.pin.model.label)},
     {name: 'Runs on', value: `${custodyWords[custody]} (epoch ${passport.custody.epoch})`},
-    {name: 'Steps', value: `${passport.checkpoint.steps} of at most ${passport.pin.budgets.maxSteps}`},
+    {name: 'Used', value: budgetWords(passport.bounds)},
     {name: 'Server has', value: confirmedWords(passport)},
     {name: 'Open', value: openWords(passport)},
     ...(passport.resumedFrom ? [{name: 'Went on from', value: resumedWords(passport.resumedFrom)}] : []),
     ...(passport.branch ? [{name: 'Branch', value: branchWords(passport.branch)}] : []),
   ]
+}
+
+export function routeWords({rule, table, registryAgeMs}: Passport['pin']['route']): string {
+  const known = registryAgeMs === undefined ? '' : `, as this device knew it ${ago(registryAgeMs)}`
+  switch (rule) {
+    case 'active-version':
+      return `the version that is active for everybody${known}`
+    case 'newest-build':
+      return 'the newest version on this device'
+    default:
+      return `rule “${rule}” of table ${table}`
+  }
 }
 
 const custodyWords: Record<SessionView['custody'], string> = {

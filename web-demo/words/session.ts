@@ -1,4 +1,5 @@
 import type {Connection, SessionView, Status, ToolEntry} from '../runtime-types.ts'
+import {budgetWords} from './budget.ts'
 import {mayStillRun, refundInput, type Tone} from './refund.ts'
 
 const statuses: Record<Status, {words: string; tone: Tone}> = {
@@ -56,6 +57,12 @@ export function lateCorrection(view: SessionView): string | null {
   if (!first) return null
   const {amount, orderId} = refundInput(first)
   return `Your newest message has not reached the server. Until it does, the refund of ${amount} for ${orderId} may still be paid.`
+}
+
+/** A run at its bound waits for a decision of the person; null for any other. */
+export function boundWords({status, passport}: Pick<SessionView, 'status' | 'passport'>): string | null {
+  if (status !== 'alerted' || !passport) return null
+  return `The run has used what it was given: ${budgetWords(passport.bounds)}. Nothing more happens until you decide.`
 }
 
 /** What the person is waiting for, and that they need not wait. */

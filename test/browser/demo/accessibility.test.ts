@@ -1,29 +1,11 @@
-import {AxeBuilder} from '@axe-core/playwright'
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
+import {faultsOf} from './support/axe.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, say, untilBarSays, untilRefund} from './support/desk-page.ts'
 import {approve, untilAsked} from './support/inbox-page.ts'
 
 const site = demoSite({model: 'rules'})
-
-/** Whatever axe calls serious or critical, in light and dark, on a phone and on a desk. */
-async function faultsOf(page: Page, widths = [390, 1440]): Promise<string[]> {
-  const faults: string[] = []
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({colorScheme, reducedMotion: 'reduce'})
-    for (const width of widths) {
-      await page.setViewportSize({width, height: 900})
-      // The page has no frames, so axe need not open a tab of its own to put their results together.
-      const {violations} = await new AxeBuilder({page}).setLegacyMode().analyze()
-      for (const {id, impact, nodes} of violations) {
-        if (impact !== 'serious' && impact !== 'critical') continue
-        faults.push(...nodes.map(node => `${colorScheme} ${width}: ${id} at ${node.target.join(' ')}`))
-      }
-    }
-  }
-  return faults
-}
 
 describe('no serious or critical accessibility fault', () => {
   let desk: Page
@@ -42,6 +24,12 @@ describe('no serious or critical accessibility fault', () => {
   test('on the empty inbox', async () => {
     await inbox.getByRole('heading', {name: 'Nothing waits for you'}).waitFor()
     expect(await faultsOf(inbox)).toEqual([])
+  })
+
+  test('on the empty memory', async () => {
+    const memory = await site.openTab('/memory')
+    await memory.getByRole('heading', {name: 'Nothing is remembered yet'}).waitFor()
+    expect(await faultsOf(memory)).toEqual([])
   })
 
   test('on the desk in the middle of a conversation', async () => {

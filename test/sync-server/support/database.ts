@@ -1,5 +1,6 @@
-import {PGlite} from '@electric-sql/pglite'
+import type {PGlite} from '@electric-sql/pglite'
 import {afterAll, beforeAll} from 'vitest'
+import {openNodeDatabase} from '../../../runtime/storage/pglite/open-node.ts'
 import {openPgStore, pgliteSql, type Sql, type Store} from '../../../sync-server/index.ts'
 
 export type TestDatabase = {readonly db: PGlite; readonly sql: Sql; readonly store: Store}
@@ -8,7 +9,8 @@ export type TestDatabase = {readonly db: PGlite; readonly sql: Sql; readonly sto
 export function testDatabase(): TestDatabase {
   let opened: TestDatabase | null = null
   beforeAll(async () => {
-    const db = await PGlite.create()
+    // From a prepared folder, which is several times faster than making one.
+    const {db} = await openNodeDatabase({dataDir: 'memory://'})
     const sql = pgliteSql(db)
     opened = {db, sql, store: await openPgStore(sql)}
   }, 60_000)

@@ -1,0 +1,2 @@
+export {type SentenceEmbedderOptions, sentenceEmbedder} from './memory/sentence-embedder.ts'
+export type {Embedder} from './protocol/embedder.ts'

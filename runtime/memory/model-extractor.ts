@@ -1,0 +1,96 @@
+import type {LanguageModelV3, LanguageModelV3Prompt} from '@ai-sdk/provider'
+import * as z from 'zod'
+import type {ModelSource} from '../loop/define.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {memoryKeySchema, memoryKindSchema, memoryTextSchema} from '../protocol/memory.ts'
+import type {ExtractorHost, MemoryDraft, MemoryExtractor, SaidInRun} from './extractor.ts'
+
+const instructions = `You decide what a personal assistant should remember about the person it works for.
+You are given numbered lines of one conversation and what is remembered already.
+Propose only what will still be useful in another conversation: lasting facts about the person, preferences, standing instructions.
+Never propose what is remembered already, one-off requests, guesses, secrets, or anything about business records such as orders.
+Answer with JSON alone: {"memories": [{"text": "one sentence in the third person", "key": "preference/refund-channel" or null,
+"kind": "fact" | "preference" | "instruction" | "episode", "lines": [numbers of the lines that say so],
+"confidence": 0 to 1, "replaces": number of the remembered item that it makes untrue, or null}]}.
+An empty list is a good answer.`
+
+const answerSchema = z.object({memories: z.array(z.unknown()).max(50)})
+const proposedSchema = z.object({
+  text: memoryTextSchema,
+  key: memoryKeySchema.nullish(),
+  kind: memoryKindSchema,
+  lines: z.array(z.int()).min(1),
+  confidence: z.number().min(0).max(1),
+  replaces: z.int().nullish(),
+})
+
+/**
+ * Proposes what a language model finds worth remembering. An entry that names no line of the conversation, or that does
+ * not fit, is left out: what cannot say where it came from is not proposed. [MEM-2]
+ *
+ * @throws HoldfastError (its extraction) `model_failed` when the answer is no JSON of that shape
+ * @example
+ * serveAgent(desk, {model: gatewayModel(), tools, memory: {extractor: modelExtractor(gatewayModel())}})
+ */
+export function modelExtractor(source: ModelSource): MemoryExtractor {
+  return {
+    name: 'model',
+    extract: async (said, host) => {
+      if (said.lines.every(({from}) => from === 'agent')) return []
+      const model = typeof source === 'function' ? await source({gateway: host.gateway, pinned: null}) : source
+      const answer = answerSchema.safeParse(jsonIn(await replyOf(model, promptFor(said), host)))
+      if (!answer.success) {
+        const message = 'The extraction was answered with no JSON list of memories.'
+        throw new HoldfastError('model_failed', message, {details: {retryable: false}})
+      }
+      return answer.data.memories.flatMap(one => draftOf(one, said) ?? [])
+    },
+  }
+}
+
+function promptFor({lines, known}: SaidInRun): LanguageModelV3Prompt {
+  const said = lines.map(({from, text}, i) => `${i + 1}. ${from}: ${JSON.stringify(text)}`)
+  const remembered = known.map(({text, key}, i) => `${i + 1}. ${key ? `[${key}] ` : ''}${JSON.stringify(text)}`)
+  const text = `Remembered already:\n${remembered.join('\n') || 'nothing'}\n\nThe conversation:\n${said.join('\n')}`
+  return [
+    {role: 'system', content: instructions},
+    {role: 'user', content: [{type: 'text', text}]},
+  ]
+}
+
+async function replyOf(
+  model: LanguageModelV3,
+  prompt: LanguageModelV3Prompt,
+  {signal}: ExtractorHost,
+): Promise<string> {
+  const {stream} = await model.doStream({prompt, abortSignal: signal, responseFormat: {type: 'json'}})
+  let text = ''
+  let finished = false
+  for await (const part of stream) {
+    if (part.type === 'text-delta') text += part.delta
+    if (part.type === 'error') throw part.error
+    if (part.type === 'finish') finished = true
+  }
+  // Half a reply is no reply, and the call may be tried again.
+  if (!finished) throw new HoldfastError('model_failed', 'the stream ended early', {details: {retryable: true}})
+  return text
+}
+
+/** Models like to wrap JSON in words or a fence. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
+  } catch {
+    return null
+  }
+}
+
+function draftOf(value: unknown, {lines, known}: SaidInRun): MemoryDraft | null {
+  const parsed = proposedSchema.safeParse(value)
+  if (!parsed.success) return null
+  const {text, key, kind, confidence, replaces} = parsed.data
+  const events = parsed.data.lines.flatMap(number => lines[number - 1]?.event ?? [])
+  if (events.length === 0) return null
+  const replaced = replaces ? known[replaces - 1]?.id : undefined
+  return {text, kind, confidence, events, ...(key && {key}), ...(replaced && {supersedes: replaced})}
+}

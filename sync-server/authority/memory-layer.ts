@@ -1,0 +1,33 @@
+import {isRecord} from '../../runtime/protocol/memory.ts'
+import {limits} from '../../runtime/protocol/version.ts'
+import type {DataLayer} from '../data-layer.ts'
+import type {Authority} from './authority.ts'
+
+/** Memory as erasure and export reach it: what was derived from a session outlives it unless it is asked for. [RET-4] */
+export function memoryLayer({store: {memory}, bus, environment}: Authority): DataLayer {
+  return {
+    name: 'memory',
+    derived: true,
+    erase: async ({tenant, subject, sessions, whole}) => {
+      const owner = {tenant, subject}
+      const at = environment.now()
+      let removed = 0
+      if (whole) removed = (await memory.eraseBySubject(owner, at)).items.length
+      else
+        for (const session of sessions) removed += (await memory.eraseBySession({...owner, session}, at)).items.length
+      // Devices pull the tombstones, and with them lose the text.
+      if (removed > 0) bus.publish({type: 'memory', ...owner})
+      return removed
+    },
+    records: async function* (owner) {
+      let after = 0
+      for (;;) {
+        const {changes} = await memory.changes(owner, after, limits.memoryPage)
+        const last = changes.at(-1)
+        if (!last) return
+        for (const {item} of changes) if (isRecord(item)) yield item
+        after = last.cursor
+      }
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import MiniSearch from 'minisearch'
+import type {Embedder} from '../../runtime/protocol/embedder.ts'
+import type {MemoryId} from '../../runtime/protocol/ids.ts'
+import type {MemoryRecord} from '../../runtime/protocol/memory.ts'
+import {
+  fullTextOptions,
+  type Ranking,
+  type RecallAsk,
+  type RecalledMemory,
+  rankByMeaning,
+  recallFrom,
+} from '../../runtime/protocol/memory-recall.ts'
+import type {Owner} from '../principal.ts'
+import type {EmbeddedMemory} from '../storage/memory-store.ts'
+import type {Authority} from './authority.ts'
+import {withDeadline} from './deadline.ts'
+import {workQueue} from './work-queue.ts'
+
+export type MemorySearch = {
+  /** What is valid now, best first; full text, and meaning where there are vectors. [MEM-3] */
+  recall(owner: Owner, ask: RecallAsk): Promise<RecalledMemory[]>
+  /** Makes the vectors that are missing, behind the answer. */
+  embedSoon(owner: Owner): void
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+const embedDeadlineMs = 60_000
+/** So many texts go to the embedder at once. */
+const embedBatch = 16
+
+/**
+ * Recall over one subject's items, in this process. The index is built for each question from what is in force: nothing
+ * that was forgotten can linger in it, and the bound on items keeps it fast. The same full-text search runs on devices,
+ * so a question has the same answer online and offline; Postgres's own would need a second copy of the text to clean.
+ */
+export function memorySearch(
+  {store, environment, onFault}: Pick<Authority, 'store' | 'environment' | 'onFault'>,
+  embedder: Embedder | null,
+): MemorySearch {
+  const queue = workQueue(1)
+  return {
+    recall: async (owner, ask) => {
+      const found = await store.memory.inForce(owner, embedder?.name ?? '')
+      const items = found.map(({item}) => item)
+      const rankings = ask.query ? await rank(ask.query, found, items) : []
+      return recallFrom(items, {...ask, now: environment.now()}, rankings)
+    },
+    embedSoon: owner => {
+      if (embedder) queue.add(`${owner.tenant} ${owner.subject}`, () => embedMissing(owner, embedder).catch(onFault))
+    },
+    idle: queue.idle,
+    close: queue.close,
+  }
+
+  async function rank(query: string, found: readonly EmbeddedMemory[], items: readonly MemoryRecord[]) {
+    const rankings: Ranking[] = [{by: 'text', scores: byText(query, items)}]
+    if (!embedder || found.every(({vector}) => vector === null)) return rankings
+    try {
+      const [asked] = await withDeadline('The embedder', embedDeadlineMs, () => embedder.embed([query]))
+      const vectors = found.flatMap(({item, vector}) => (vector ? [[item.id, vector] as const] : []))
+      if (asked) rankings.push(rankByMeaning(asked, vectors))
+    } catch (error) {
+      // Full text still answers.
+      onFault(error)
+    }
+    return rankings
+  }
+
+  async function embedMissing(owner: Owner, {name, embed}: Embedder): Promise<void> {
+    const missing = (await store.memory.inForce(owner, name)).filter(({vector}) => vector === null)
+    for (let i = 0; i < missing.length; i += embedBatch) {
+      const batch = missing.slice(i, i + embedBatch).map(({item}) => item)
+      const vectors = await withDeadline('The embedder', embedDeadlineMs, () => embed(batch.map(({text}) => text)))
+      await store.memory.locked(owner, async memory => {
+        const now = await memory.byIds(batch.map(({id}) => id))
+        for (const [index, item] of batch.entries()) {
+          const [current, vector] = [now.get(item.id), vectors[index]]
+          // Forgotten or corrected while it was embedded: then this vector is of words that are gone.
+          if (vector && current && 'text' in current && current.text === item.text) {
+            await memory.saveVector(item.id, name, vector)
+          }
+        }
+      })
+    }
+  }
+}
+
+function byText(query: string, items: readonly MemoryRecord[]): Map<MemoryId, number> {
+  const index = new MiniSearch<MemoryRecord>(fullTextOptions)
+  index.addAll(items)
+  return new Map(index.search(query).map(({id, score}) => [id as MemoryId, score]))
+}

@@ -1,0 +1,65 @@
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {MemoryId} from '../../runtime/protocol/ids.ts'
+import {
+  decideMemory,
+  evolveMemory,
+  isRecord,
+  isValidAt,
+  type MemoryAct,
+  type MemoryChange,
+  type MemoryItem,
+} from '../../runtime/protocol/memory.ts'
+import {redactText} from '../../runtime/protocol/redact-secrets.ts'
+import {refusalError} from '../../runtime/protocol/refusal.ts'
+import type {Owner} from '../principal.ts'
+import type {MemoryRef} from '../storage/memory-store.ts'
+import {enterForce, type MemoryContext, memoryMoved, record} from './memory-context.ts'
+
+/**
+ * What a person does to an item of their own: accepts, corrects or forgets it. [MEM-2, MEM-3]
+ *
+ * @throws HoldfastError `not_found` for an unknown id and, alike, somebody else's; `refused`; `conflict` for a correction
+ * of words that are no longer there
+ */
+export async function changeMemory(
+  context: MemoryContext,
+  owner: Owner,
+  id: MemoryId,
+  asked: MemoryChange,
+): Promise<MemoryItem> {
+  const change = asked.do === 'correct' ? {...asked, text: redactText(asked.text)} : asked
+  const act: MemoryAct = {at: context.environment.now(), by: {type: 'person', subject: owner.subject}}
+  const {item, moved} = await context.store.memory.locked(owner, async memory => {
+    const before = (await memory.byIds([id])).get(id)
+    if (!before) throw new HoldfastError('not_found', 'No such memory.')
+    const verdict = decideMemory(before, change)
+    if (verdict.refusal) throw refusalError(verdict.refusal)
+    if (verdict.repeat) return {item: before, moved: false}
+    if (change.do === 'accept' && isRecord(before)) {
+      return {item: await enterForce(memory, owner, before, act), moved: true}
+    }
+    const after = evolveMemory(before, change, act)
+    await record(memory, owner, after, act)
+    return {item: after, moved: true}
+  })
+  if (moved) memoryMoved(context, owner)
+  return item
+}
+
+/** Writes down which items are over. Recall does not wait for it: it looks at the validity itself. [MEM-3] */
+export async function expireMemory(context: MemoryContext): Promise<void> {
+  const now = context.environment.now()
+  for (const ref of await context.store.memory.overdue(now, 100)) await expire(context, ref, now)
+}
+
+async function expire(context: MemoryContext, {id, ...owner}: MemoryRef, now: number): Promise<void> {
+  const act: MemoryAct = {at: now, by: {type: 'clock'}}
+  const moved = await context.store.memory.locked(owner, async memory => {
+    const item = (await memory.byIds([id])).get(id)
+    const verdict = item && decideMemory(item, {do: 'expire'})
+    if (!item || !verdict || verdict.refusal || verdict.repeat || isValidAt(item, now)) return false
+    await record(memory, owner, evolveMemory(item, {do: 'expire'}, act), act)
+    return true
+  })
+  if (moved) memoryMoved(context, owner)
+}

@@ -1,0 +1,102 @@
+import {useState} from 'react'
+import {addressOf} from '../address.ts'
+import type {MemoryEntry, MemoryRecord} from '../runtime-types.ts'
+import {kindWords, memoryStatus, originWords} from '../words/memory.ts'
+import {Banner} from './banner.tsx'
+import {follow} from './header.tsx'
+import {StatusDot} from './status-dot.tsx'
+
+export type MemoryActions = {
+  accept: (item: MemoryRecord) => Promise<boolean>
+  correct: (item: MemoryRecord, text: string) => Promise<boolean>
+  forget: (item: MemoryRecord) => Promise<boolean>
+}
+
+/** One thing that is remembered, or waits to be: its words, where they come from, and what can be done about it. */
+export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: number; actions: MemoryActions}) {
+  const {item, kept, refused} = entry
+  const [editing, setEditing] = useState(false)
+  const mayCorrect = item.status === 'accepted' || item.status === 'corrected'
+  return (
+    <article className="memory" aria-label={item.text}>
+      <header className="memory-head">
+        <span className="memory-kind">{kindWords(item)}</span>
+        <StatusDot {...memoryStatus(item, now)} />
+      </header>
+      {editing ? (
+        <Correction
+          item={item}
+          onSave={async text => {
+            if (await actions.correct(item, text)) setEditing(false)
+          }}
+          onCancel={() => setEditing(false)}
+        />
+      ) : (
+        <p className="memory-text">{item.text}</p>
+      )}
+      <Origin item={item} />
+      {kept === 'device' && <p className="hint">On this device; the server has not heard of it yet.</p>}
+      {refused && <Banner tone="waiting">Your change was not taken: {refused}</Banner>}
+      {!editing && (
+        <div className="memory-buttons">
+          {item.status === 'proposed' && (
+            <button type="button" className="button button-primary" onClick={() => void actions.accept(item)}>
+              Remember this
+            </button>
+          )}
+          {mayCorrect && (
+            <button type="button" className="button" onClick={() => setEditing(true)}>
+              Correct
+            </button>
+          )}
+          <button type="button" className="button" onClick={() => void actions.forget(item)}>
+            {item.status === 'proposed' ? 'Do not remember' : 'Forget'}
+          </button>
+        </div>
+      )}
+    </article>
+  )
+}
+
+function Origin({item}: {item: MemoryRecord}) {
+  return (
+    <p className="memory-origin">
+      {originWords(item)}, from{' '}
+      {item.sources.map(({session}, i) => (
+        <span key={session}>
+          {i > 0 && ' and '}
+          <a href={addressOf(session)} onClick={event => follow(event, addressOf(session))}>
+            {i === 0 ? 'this conversation' : 'this other one'}
+          </a>
+        </span>
+      ))}
+    </p>
+  )
+}
+
+type CorrectionProps = {item: MemoryRecord; onSave: (text: string) => Promise<void>; onCancel: () => void}
+
+function Correction({item, onSave, onCancel}: CorrectionProps) {
+  const [text, setText] = useState(item.text)
+  const id = `correct-${item.id}`
+  return (
+    <form
+      className="memory-form"
+      onSubmit={event => {
+        event.preventDefault()
+        void onSave(text.trim())
+      }}
+    >
+      <label htmlFor={id}>What is right instead?</label>
+      <textarea id={id} rows={2} maxLength={1000} value={text} onChange={event => setText(event.target.value)} />
+      <div className="memory-buttons">
+        <button type="submit" className="button button-primary" disabled={text.trim() === ''}>
+          Save
+        </button>
+        <button type="button" className="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  )
+}
