@@ -69,8 +69,6 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
     ({run}, {device}) => ({path: `/v1/models/streams/${run}.${device.replace('dev_', 'stp_')}.1.1`}),
   ],
   'GET /v1/runs/:id/passport': [({run}) => ({path: `/v1/runs/${run}/passport`})],
-  'GET /v1/runs/:id/export': [({run}) => ({path: `/v1/runs/${run}/export`})],
-  'GET /v1/models/streams/:key': [({run}) => ({path: `/v1/models/streams/${run}.${step}.1.1`})],
   'GET /v1/facts/:key{.+}': [({fact}) => ({path: `/v1/facts/${encodeURIComponent(fact)}`})],
   'POST /v1/erasures': [
     ({session}) => ({path: '/v1/erasures', body: {session}}),
@@ -98,7 +96,6 @@ const lists: Record<string, string[]> = {
   'POST /v1/models/:name/stream': [],
   // Says again which keys were asked for, so that no two answers are alike: asked in test/runtime/facts.test.ts.
   'POST /v1/facts': [],
-  'GET /v1/usage': ['/v1/usage'],
   'GET /v1/live': [],
   'GET /v1/audit': [],
 }
