@@ -33,8 +33,6 @@ const pushed = (session: string, {event, device}: Own, more: object = {}) => ({
   ...more,
 })
 
-const step = env.id('step')
-
 /** How to ask about somebody's records on every route; a route that is not here fails the first test. */
 const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
   'POST /v1/sessions/:id/events': [
