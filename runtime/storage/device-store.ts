@@ -130,7 +130,7 @@ export interface UnitOfWork {
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
   /** Takes the title off a branch, which had it from its source. */
   dropInheritedTitle(session: SessionId): Promise<void>
-  /** Copies of facts are of a subject, of no session. */
+  /** Copies of facts and of memory are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */
   dropDocuments(session: SessionId): Promise<void>

@@ -12,6 +12,17 @@ const tablesOfSession = [
   'holdfast_divergences',
 ] as const
 
+/** Copies that are of a subject and of no session. */
+export const tablesOfSubject = [
+  'holdfast_facts',
+  'holdfast_memory',
+  'holdfast_memory_cursor',
+  'holdfast_memory_proposals',
+  'holdfast_memory_outbox',
+  'holdfast_memory_runs',
+  'holdfast_memory_vectors',
+] as const
+
 export async function eraseSession(
   tx: Sql,
   session: SessionId,

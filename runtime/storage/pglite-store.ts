@@ -10,7 +10,7 @@ import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {dropInheritedTitle, erasedRows, eraseSession, scrub} from './pglite-erase.ts'
+import {dropInheritedTitle, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -93,7 +93,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     eraseSession: (session, by) => eraseSession(tx, session, by),
     dropInheritedTitle: session => dropInheritedTitle(tx, session),
     eraseFacts: async () => {
-      await tx.query('delete from holdfast_facts')
+      for (const table of tablesOfSubject) await tx.query(`delete from ${table}`)
     },
     dropDocuments: async session => {
       await tx.query('delete from holdfast_documents where session = $1', [session])
