@@ -34,6 +34,15 @@ export const subjectTables: readonly Table[] = [
     key: ['id'],
     json: ['reason', 'shown', 'note'],
   },
+  {layer: 'calls', name: 'hf_calls', where: mySessions, key: ['id'], json: []},
+  {
+    layer: 'delegations',
+    name: 'hf_delegations',
+    where: '(from_subject = $2 OR to_subject = $2)',
+    key: ['id'],
+    json: ['reason'],
+  },
+  {layer: 'approver keys', name: 'hf_approver_keys', where: 'subject = $2', key: ['id'], json: ['label']},
   {layer: 'audit', name: 'hf_audit', where: '(subject = $2 OR about = $2)', key: ['id'], json: ['reason']},
   {
     layer: 'erasures',

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import {beforeAll, describe, expect, test} from 'vitest'
+import type {Delegation} from '../../runtime/protocol/delegation.ts'
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
+import type {EventId} from '../../runtime/protocol/ids.ts'
+import type {ApproverKey} from '../../runtime/protocol/intent.ts'
 import {serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
+import {proposalOf} from '../memory/support/teller.ts'
+import {approverDevice} from '../sync-server/support/approver-device.ts'
 import {call, headersOf, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {deskServers, inbox} from '../sync-server/support/desk-server.ts'
@@ -18,6 +23,10 @@ type Ids = {
   gone: string
   run: string
   approval: string
+  operation: string
+  delegation: string
+  key: string
+  memory: string
   erasure: string
   subject: string
   fact: string
@@ -55,6 +64,28 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
       body: {verdict: 'approve', digest: '0'.repeat(64)},
     }),
   ],
+  'POST /v1/approvals/:id/redemption': [
+    ({approval, key}) => ({
+      path: `/v1/approvals/${approval}/redemption`,
+      body: {
+        intent: {approval, verdict: 'approve', digest: '0'.repeat(64), key, at: 1, nonce: '0'.repeat(32)},
+        signature: 'AAAA',
+      },
+    }),
+  ],
+  'POST /v1/operations/:id/verdict': [
+    ({operation}) => ({
+      path: `/v1/operations/${operation}/verdict`,
+      body: {happened: false, digest: '0'.repeat(64), reason: 'It is not there.'},
+    }),
+  ],
+  'POST /v1/delegations/:id/revocation': [
+    ({delegation}) => ({path: `/v1/delegations/${delegation}/revocation`, body: {}}),
+  ],
+  'POST /v1/approver-keys/:id/revocation': [({key}) => ({path: `/v1/approver-keys/${key}/revocation`, body: {}})],
+  'POST /v1/memory/items/:id/change': [
+    ({memory}) => ({path: `/v1/memory/items/${memory}/change`, body: {do: 'forget'}}),
+  ],
   'GET /v1/sessions/:id/effects': [
     ({session}) => ({path: `/v1/sessions/${session}/effects?after=1`}),
     ({gone}) => ({path: `/v1/sessions/${gone}/effects`}),
@@ -85,6 +116,14 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
 const lists: Record<string, string[]> = {
   'GET /v1/sessions': ['/v1/sessions', `/v1/sessions?device=${env.id('device')}`],
   'GET /v1/approvals': ['/v1/approvals', '/v1/approvals?status=all'],
+  'GET /v1/delegations': ['/v1/delegations'],
+  'GET /v1/approver-keys': ['/v1/approver-keys'],
+  'GET /v1/memory/items': ['/v1/memory/items'],
+  // These write for the caller alone, or answer from its own memory; they name no record.
+  'POST /v1/delegations': [],
+  'POST /v1/approver-keys': [],
+  'POST /v1/memory/proposals': [],
+  'POST /v1/memory/recall': [],
   'GET /v1/models': ['/v1/models'],
   'GET /v1/usage': ['/v1/usage'],
   'GET /v1/agents': ['/v1/agents'],
@@ -120,12 +159,19 @@ beforeAll(async () => {
       await gone.push(server, [gone.open()])
       const {body} = await call<ErasureReceipt>(server, who, '/v1/erasures', {session: gone.session})
       const fact = `order/${tenant}-${subject}`
+      const lent = {role: 'lead', to: 'dana', until: Date.now() + 3_600_000}
+      const {body: delegation} = await call<Delegation>(server, {...who, roles: ['lead']}, '/v1/delegations', lent)
+      const {publicKey} = await approverDevice()
+      const {body: added} = await call<ApproverKey>(server, who, '/v1/approver-keys', {publicKey, label: 'Phone'})
+      const proposal = proposalOf({session: device.session, event: refund.events[0]?.id as EventId})
+      await call(server, who, '/v1/memory/proposals', {proposals: [proposal]})
       servers.desk.setOrder(tenant, `${tenant}-${subject}`, 'delivered', '1')
       owners.push({
         who,
         ids: {
           ...{session: device.session, gone: gone.session, run: refund.run, erasure: body.erasure, fact},
-          ...{approval: item?.approval ?? '', subject},
+          ...{approval: item?.approval ?? '', operation: item?.operation ?? '', subject},
+          ...{delegation: delegation.delegation, key: added.key, memory: proposal.id},
         },
       })
     }
@@ -134,7 +180,13 @@ beforeAll(async () => {
 
 const nobody = (): Ids => ({
   ...{session: env.id('session'), gone: env.id('session'), run: env.id('run'), approval: env.id('approval')},
-  ...{erasure: env.id('erasure'), subject: `nobody-${env.id('event').slice(-6)}`, fact: 'order/none'},
+  ...{operation: env.id('operation'), delegation: env.id('delegation'), key: env.id('key')},
+  ...{
+    memory: env.id('memory'),
+    erasure: env.id('erasure'),
+    subject: `nobody-${env.id('event').slice(-6)}`,
+    fact: 'order/none',
+  },
 })
 
 async function ask(who: Who, {path, body}: Asked) {
@@ -189,6 +241,7 @@ describe('somebody else’s ids', () => {
         const pick = (index: number) => foreign[(mixture[index] ?? 0) % foreign.length]?.ids ?? nobody()
         const mixed: Ids = {
           ...{session: pick(0).session, gone: pick(1).gone, run: pick(2).run, approval: pick(3).approval},
+          ...{operation: pick(3).operation, delegation: pick(4).delegation, key: pick(5).key, memory: pick(0).memory},
           ...{erasure: pick(4).erasure, fact: pick(5).fact, subject: 'nobody'},
         }
         const own = {event: env.id('event'), device: env.id('device')}

@@ -49,7 +49,7 @@ describe('a person without a device', () => {
     await push(server, [event('run.failed', failure, held(run))])
     expect((await command(who, run, 'retry', {event: env.id('event')})).status).toBe(200)
     const passport = await call<{attempt: number; status: string}>(server, who, `/v1/runs/${run}/passport`)
-    expect(passport.body).toMatchObject({attempt: 2, status: 'running'})
+    expect(passport.body).toMatchObject({attempt: 2, status: 'retrying'})
   })
 
   test('[ID-4] [RET-5] is nobody to another subject and to another tenant', async () => {
