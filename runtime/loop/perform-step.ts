@@ -405,7 +405,8 @@ const pauseLimits = {inRow: 5, ms: 86_400_000}
 function pauseOf(run: RunState, error: unknown): Pause | null {
   if (!isPassing(error)) return null
   const {retryAfterMs} = error.details
-  if (typeof retryAfterMs !== 'number' || retryAfterMs > pauseLimits.ms || run.pauses >= pauseLimits.inRow) return null
+  if (typeof retryAfterMs !== 'number' || retryAfterMs <= 0 || retryAfterMs > pauseLimits.ms) return null
+  if (run.pauses >= pauseLimits.inRow) return null
   return {pauseMs: retryAfterMs, why: `The model's provider asked to wait: ${error.message}`}
 }
 

@@ -64,7 +64,7 @@ describe('the shop on Postgres', () => {
   test('servers that start together fill it once, and refunds at the same moment wait for each other', async () => {
     await Promise.all([openShopTables(postgres().sql), openShopTables(postgres().sql)])
     const shops = shopTables(postgres().sql)
-    expect(await shops.orders()).toHaveLength(12)
+    expect(await shops.orders()).toHaveLength(13)
     const names = Array.from({length: 8}, (_, index) => `op-pg-${index}`)
     const payments = await Promise.all(names.map(name => shops.pay(name, refund('D07', 2000))))
     expect(payments.filter(payment => 'paid' in payment)).toHaveLength(1)
