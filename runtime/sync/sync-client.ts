@@ -27,7 +27,7 @@ export type SyncParts = {
 }
 
 /** Codes that the same request would get again; everything else may pass. */
-const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'conflict', 'refused', 'unreadable_event'] as const
+const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'refused', 'unreadable_event'] as const
 
 /**
  * Keeps a device level with the server over one live connection. A poke only says where to look; the records say

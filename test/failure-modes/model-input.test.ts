@@ -58,7 +58,10 @@ describe('the transcript taken for what the model saw', () => {
     await scene.session.send('What is B22?')
     await until(scene.session, view => view.status === 'completed')
     for (const call of model.calls) {
-      expect(Object.keys(call).sort()).toEqual(['abortSignal', 'prompt', 'tools'])
+      expect(Object.keys(call).sort()).toEqual(['abortSignal', 'prompt', 'providerOptions', 'tools'])
+      // The name of the call is the device's own, for a gateway that makes it once; it says nothing of what was said before.
+      expect(Object.keys(call.providerOptions ?? {})).toEqual(['holdfast'])
+      expect(Object.keys(call.providerOptions?.holdfast ?? {}).sort()).toEqual(['attempt', 'run', 'session', 'step', 'try'])
       expect(call.prompt[0]?.role).toBe('system')
     }
     await scene.device.close()

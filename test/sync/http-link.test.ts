@@ -71,7 +71,7 @@ describe('an answer', () => {
     let asked = 0
     const link = linkTo(async () => {
       asked += 1
-      return Response.json({sessions: []})
+      return Response.json({sessions: [], erased: []})
     })
     link.setOnline(false)
     await expect(link.sessions(someDevice)).rejects.toMatchObject({code: 'offline'})
