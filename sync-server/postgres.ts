@@ -1,14 +1,14 @@
 import pg from 'pg'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
-import {pgSql} from './storage/postgres-sql.ts'
+import {type PostgresPool, pgSql} from './storage/postgres-sql.ts'
 import type {Sql} from './storage/sql.ts'
 
 export {type PostgresClient, type PostgresPool, pgSql} from './storage/postgres-sql.ts'
 
 export type OpenedPostgres = {
   sql: Sql
-  /** For the application's own tables in the same database. */
-  pool: pg.Pool
+  /** For the application's own tables in the same database; a `Pool` of `pg`, whose own types need no installing. */
+  pool: PostgresPool
   /** Resolves when every connection is closed. */
   close(): Promise<void>
 }
