@@ -1,7 +1,7 @@
 import {openDocumentEditor} from '../documents/document-editor.ts'
 import {documentDraft, documentProjection} from '../documents/document-projection.ts'
 import {documentReader} from '../documents/document-reader.ts'
-import {type AgentHost, type ModelGateway, requireDistinct} from '../loop/define.ts'
+import {type AgentHost, requireDistinct} from '../loop/define.ts'
 import {modelViewOf} from '../loop/rebuild-view.ts'
 import type {Router} from '../loop/route.ts'
 import type {ViewMemory} from '../loop/view-memory.ts'
@@ -31,7 +31,6 @@ import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
-import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
@@ -42,6 +41,7 @@ import {type DivergenceSettlement, restoreDivergence, settleDivergence, settleme
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {gatewayOf} from './gateway-of.ts'
 import {inheritedSlots} from './inherited-slots.ts'
 import type {MemoryChoice} from './memory-parts.ts'
 import {memoryService} from './memory-service.ts'
@@ -505,17 +505,4 @@ class DeviceRuntime {
       () => undefined,
     )
   }
-}
-
-function gatewayOf(link: CuttableLink | null): ModelGateway {
-  if (!link) {
-    const none = () => new HoldfastError('misconfigured', 'model: a runtime without a server has no model gateway')
-    return {
-      models: () => Promise.reject(none()),
-      open: () => {
-        throw none()
-      },
-    }
-  }
-  return {models: () => link.models(), open: name => gatewayLanguageModel(link, name)}
 }

@@ -20,6 +20,7 @@ import {modelRetry, triesOfCall} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
+import {type Pause, pauseOf} from './provider-pause.ts'
 import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
@@ -30,6 +31,8 @@ import {summarise} from './summarise.ts'
 import {compactionOf, manifestOf} from './view-drafts.ts'
 import type {ViewMemory} from './view-memory.ts'
 import {readSources} from './view-sources.ts'
+import {watchedSql} from './watched-sql.ts'
+import {withinCallLimit} from './within-call-limit.ts'
 
 export type LoopParts = {
   log: SessionLog
@@ -397,23 +400,6 @@ export class StepPerformer {
   }
 }
 
-type Pause = {pauseMs: number; why: string}
-
-/** After so many pauses in a row, or for one longer than this, the run fails and a person decides. */
-const pauseLimits = {inRow: 5, ms: 86_400_000}
-
-function pauseOf(run: RunState, error: unknown): Pause | null {
-  if (!isPassing(error)) return null
-  const {retryAfterMs} = error.details
-  if (typeof retryAfterMs !== 'number' || retryAfterMs <= 0 || retryAfterMs > pauseLimits.ms) return null
-  if (run.pauses >= pauseLimits.inRow) return null
-  return {pauseMs: retryAfterMs, why: `The model's provider asked to wait: ${error.message}`}
-}
-
-function isPassing(error: unknown): error is HoldfastError {
-  return HoldfastError.is(error, 'model_failed') && error.details.retryable !== false
-}
-
 function timerFor(ms: number): AbortSignal {
   return AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms)), 2 ** 31 - 1))
 }
@@ -433,33 +419,4 @@ function isMessage(event: LoggedEvent): event is Message {
 
 function toolError(call: CallState, error: string): ToolReturn {
   return {call: call.id, outcome: 'error', output: {error: `${call.tool}: ${error}`.slice(0, 2000)}}
-}
-
-/** One failed query ends its transaction, so a tool that goes on after it must not be taken for one that succeeded. */
-function watchedSql(unit: UnitOfWork): {query: UnitOfWork['sql']; fault(): string | null} {
-  let fault: string | null = null
-  return {
-    fault: () => fault,
-    query: async (query, params) => {
-      try {
-        return await unit.sql(query, params)
-      } catch (error) {
-        fault ??= HoldfastError.from(error).message
-        throw error
-      }
-    },
-  }
-}
-
-/** Calls over the bound are answered with the reason instead of being run. [BUD-1] */
-function withinCallLimit(reply: Reply, limit: number): Reply {
-  let calls = 0
-  const content = reply.content.map(part => {
-    if (part.type !== 'call') return part
-    calls += 1
-    return calls <= limit
-      ? part
-      : {...part, fault: `At most ${limit} calls are run in one step; this was call ${calls}.`}
-  })
-  return {...reply, content}
 }

@@ -61,7 +61,13 @@ describe('the transcript taken for what the model saw', () => {
       expect(Object.keys(call).sort()).toEqual(['abortSignal', 'prompt', 'providerOptions', 'tools'])
       // The name of the call is the device's own, for a gateway that makes it once; it says nothing of what was said before.
       expect(Object.keys(call.providerOptions ?? {})).toEqual(['holdfast'])
-      expect(Object.keys(call.providerOptions?.holdfast ?? {}).sort()).toEqual(['attempt', 'run', 'session', 'step', 'try'])
+      expect(Object.keys(call.providerOptions?.holdfast ?? {}).sort()).toEqual([
+        'attempt',
+        'run',
+        'session',
+        'step',
+        'try',
+      ])
       expect(call.prompt[0]?.role).toBe('system')
     }
     await scene.device.close()
