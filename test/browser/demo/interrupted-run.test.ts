@@ -22,20 +22,26 @@ async function expectPaid(refund: Refund): Promise<void> {
   expect(await transcript(desk)).toEqual(paidTranscript(refund))
 }
 
+/** The steps of the run at which the provider was asked: each is paid for. */
+function callsAbout(refund: Refund): number[] {
+  return site.model.calls.filter(({cents}) => cents === refund.cents).map(({step}) => step)
+}
+
 describe.each<[string, () => Promise<unknown>]>([
   ['[CUS-2] a reload', () => desk.reload()],
   ['[RUN-8] a killed worker', () => killWorker(desk)],
 ])('%s', (name, interrupt) => {
-  test(`${name} during a model call: the call is made again and the run goes on`, async () => {
+  test(`${name} during a model call: it is taken up where it is, and paid once`, async () => {
     const refund = next()
     const held = site.model.hold(({cents, step}) => cents === refund.cents && step === 0, 'start')
     await newConversation(desk, refund.text)
     await held.reached(1)
     await interrupt()
-    await held.reached(2)
+    await untilBarSays(desk, 'Connected')
     held.open()
     await approve(inbox, refund.orderId)
     await expectPaid(refund)
+    expect(callsAbout(refund)).toEqual([0, 1, 2])
   })
 
   test(`${name} between a tool call and its result: the call gets one result`, async () => {
@@ -67,9 +73,10 @@ describe.each<[string, () => Promise<unknown>]>([
     await approve(inbox, refund.orderId)
     await untilStreaming(desk, repliesFor(refund.orderId)[2].slice(0, 10))
     await interrupt()
-    await held.reached(2)
+    await untilStreaming(desk, repliesFor(refund.orderId)[2].slice(0, 10))
     held.open()
     await expectPaid(refund)
+    expect(callsAbout(refund)).toEqual([0, 1, 2])
   })
 })
 
