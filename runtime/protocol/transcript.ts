@@ -211,6 +211,8 @@ function updateCard(
       Object.assign(operation, {status: 'expired', reason: 'Nobody decided in time.'})
       return true
     case 'operation.executed':
+      // A doubt that has been settled is no reason any more; a note of the approver's still is.
+      if (operation.status === 'uncertain') operation.reason = null
       Object.assign(operation, {
         status: 'executed',
         receipt: event.data.receipt,

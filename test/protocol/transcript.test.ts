@@ -30,6 +30,7 @@ describe('cards', () => {
     [['operation.proposed', 'operation.started', 'operation.executed'], {status: 'executed', receipt: {paid: true}}],
     [['operation.proposed', 'operation.started', 'operation.failed'], {status: 'failed', reason: 'no funds'}],
     [['operation.proposed', 'operation.uncertain'], {status: 'uncertain', reason: 'no answer'}],
+    [['operation.proposed', 'operation.uncertain', 'operation.executed'], {status: 'executed', reason: null}],
     [['operation.proposed', 'operation.refused'], {status: 'refused', reason: 'changed'}],
     [['operation.proposed', 'operation.voided'], {status: 'voided', reason: 'newer instruction'}],
     [['operation.proposed', 'run.cancelled', 'operation.executed'], {status: 'executed'}],
