@@ -1,5 +1,5 @@
 import type {Environment} from '../protocol/environment.ts'
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import {batchFacts, type Fact, type FactAnswer, type FactReading} from '../protocol/fact.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {ServerLink} from '../sync/server-link.ts'
@@ -106,8 +106,4 @@ export function factReader({store, link, environment}: Parts): FactReader {
     const {fetchedAt, ...fact} = copy
     return {...fact, source: 'replica', ageMs: Math.max(0, environment.now() - fetchedAt)}
   }
-}
-
-function isOutOfReach(error: unknown): boolean {
-  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited')
 }

@@ -1,6 +1,6 @@
 import type {MemoryDraft, MemoryExtractor, SaidLine} from '../memory/extractor.ts'
 import {saidInRun} from '../memory/said-in-run.ts'
-import {HoldfastError, parse} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach, parse} from '../protocol/errors.ts'
 import type {RunId, SessionId} from '../protocol/ids.ts'
 import {type MemoryProposal, type MemoryRecord, type MemorySource, memoryProposalSchema} from '../protocol/memory.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
@@ -117,8 +117,6 @@ function sourcesOf(events: MemoryDraft['events'], lines: readonly SaidLine[]): M
   return [...bySession].map(([session, events]) => ({session, events}))
 }
 
-const passing: readonly string[] = ['offline', 'deadline', 'unauthenticated', 'token_expired']
-
-function mayPass({code, details}: HoldfastError): boolean {
-  return passing.includes(code) || details.retryable === true
+function mayPass(error: HoldfastError): boolean {
+  return isOutOfReach(error) || error.details.retryable === true
 }

@@ -1,4 +1,4 @@
-import {HoldfastError} from '../protocol/errors.ts'
+import {isOutOfReach} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 
@@ -32,7 +32,7 @@ async function hasMoved(
     const now = await read(key)
     return now === null || (now.source === 'server' && now.version !== version)
   } catch (error) {
-    if (HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired')) return false
+    if (isOutOfReach(error)) return false
     throw error
   }
 }

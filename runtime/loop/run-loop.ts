@@ -1,4 +1,4 @@
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import type {RunId} from '../protocol/ids.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
@@ -99,10 +99,7 @@ export class RunLoop {
       const error = HoldfastError.from(caught)
       if (this.#wasOvertaken(error, before)) this.#again = true
       else if (error.details.waitFor === 'version') this.#rest({for: 'version', why: error.message})
-      else if (
-        isOneOf(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'backlog_full', 'rate_limited')
-      )
-        this.#restForServer(error)
+      else if (isOutOfReach(error) || error.code === 'backlog_full') this.#restForServer(error)
       else await this.#fail(error, before)
     }
   }
@@ -123,7 +120,7 @@ export class RunLoop {
 
   /** The log moved on while the step was under way and no longer takes its outcome: look again. */
   #wasOvertaken(error: HoldfastError, before: SessionState): boolean {
-    return this.parts.log.state !== before && isOneOf(error, 'refused', 'stale_epoch', 'cancelled')
+    return this.parts.log.state !== before && HoldfastError.is(error, 'refused', 'stale_epoch', 'cancelled')
   }
 
   #rest(waiting: Waiting | null): void {
@@ -156,8 +153,4 @@ export class RunLoop {
     this.#state = state
     for (const listener of this.#listeners) listener()
   }
-}
-
-function isOneOf(error: HoldfastError, ...codes: HoldfastError['code'][]): boolean {
-  return codes.includes(error.code)
 }

@@ -96,6 +96,11 @@ export class HoldfastError extends Error {
   }
 }
 
+/** The server could not be asked; the same request may be answered later, and nothing is known to be wrong with it. */
+export function isOutOfReach(error: unknown): boolean {
+  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited')
+}
+
 /** Parses at a boundary; the error names the first field that is wrong and what was expected there. */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const result = schema.safeParse(value)

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest'
+import {promptModel} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
 import {deskScenes} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

@@ -1,9 +1,9 @@
 import {expect, test} from 'vitest'
 import {defineAgent} from '../../runtime/node.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {deskHost, until} from '../support/crashable-device.ts'
 import {desk as deskAgent} from '../support/desk.ts'
 import {deskScenes, ofKind} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

@@ -5,11 +5,10 @@ import {describe, expect, test} from 'vitest'
 import {openRuntime} from '../../runtime/node.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {Envelope} from '../../runtime/protocol/event.ts'
-import {scriptedModel} from '../../runtime/testing.ts'
+import {promptModel, scriptedModel} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
 import {desk as deskAgent, deskTools} from '../support/desk.ts'
 import {deskScenes, kindsOf} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

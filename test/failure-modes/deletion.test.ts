@@ -1,8 +1,8 @@
 import {describe, expect, test} from 'vitest'
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
+import {promptModel, said} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
 import {deskScenes} from '../support/desk-scenes.ts'
-import {promptModel, said} from '../support/prompt-model.ts'
 import {tablesWith} from '../support/scan-database.ts'
 
 const desk = deskScenes()

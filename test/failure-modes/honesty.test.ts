@@ -1,8 +1,8 @@
 import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import {describe, expect, test} from 'vitest'
+import {promptModel} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
 import {deskScenes, ofKind} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 import {tablesWith} from '../support/scan-database.ts'
 
 const desk = deskScenes()

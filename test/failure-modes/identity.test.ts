@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {DeviceId} from '../../runtime/protocol/ids.ts'
+import {promptModel, said} from '../../runtime/testing.ts'
 import {reads, until} from '../support/crashable-device.ts'
 import {deskScenes} from '../support/desk-scenes.ts'
-import {promptModel, said} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

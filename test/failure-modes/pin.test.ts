@@ -3,11 +3,11 @@ import type {AgentHost} from '../../runtime/loop/define.ts'
 import {defineAgent, defineTool} from '../../runtime/node.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {deskHost, Killer, until} from '../support/crashable-device.ts'
 import {desk as deskAgent, lookupOrder, refundOrder, saveNote} from '../support/desk.ts'
 import {deskScenes, kindsOf, ofKind} from '../support/desk-scenes.ts'
 import {createGate} from '../support/gate.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

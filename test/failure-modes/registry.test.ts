@@ -2,12 +2,12 @@ import {describe, expect, test} from 'vitest'
 import type {Router} from '../../runtime/loop/route.ts'
 import {defineAgent} from '../../runtime/node.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {deskHost, Killer, until} from '../support/crashable-device.ts'
 import {desk as deskAgent} from '../support/desk.ts'
 import {deskScenes, ofKind, type Scene} from '../support/desk-scenes.ts'
 import {createGate} from '../support/gate.ts'
 import {pinnedTool} from '../support/pin.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 const {tools} = deskAgent

@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {promptModel, said} from '../../runtime/testing.ts'
 import type {Store} from '../../sync-server/index.ts'
 import {until} from '../support/crashable-device.ts'
 import {deskScenes, kindsOf, ofKind} from '../support/desk-scenes.ts'
-import {promptModel, said} from '../support/prompt-model.ts'
 
 /** The server's process dies once: after the money has moved, before the receipt is written. */
 const death = {armed: false, dead: false}

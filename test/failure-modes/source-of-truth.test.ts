@@ -1,8 +1,8 @@
 import {describe, expect, test} from 'vitest'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {Killer, until} from '../support/crashable-device.ts'
 import {deskScenes} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 import {tablesWith} from '../support/scan-database.ts'
 
 const desk = deskScenes()

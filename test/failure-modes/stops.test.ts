@@ -3,10 +3,10 @@ import * as z from 'zod'
 import {defineAgent, defineTool} from '../../runtime/node.ts'
 import type {Budgets} from '../../runtime/protocol/pin.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {deskHost, Killer, until} from '../support/crashable-device.ts'
 import {desk as deskAgent, deskTools, lookupOrder, refundOrder, saveNote} from '../support/desk.ts'
 import {deskScenes, kindsOf, ofKind, type Scene} from '../support/desk-scenes.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 const done = (view: SessionView) => view.status === 'completed' && view.pending === 0

@@ -1,10 +1,10 @@
 import type {LanguageModelV3Prompt} from '@ai-sdk/provider'
 import {describe, expect, test} from 'vitest'
+import {promptModel, said} from '../../runtime/testing.ts'
 import {deskHost, Killer, until} from '../support/crashable-device.ts'
 import {deskTools} from '../support/desk.ts'
 import {deskScenes, ofKind, type Scene} from '../support/desk-scenes.ts'
 import {createGate} from '../support/gate.ts'
-import {promptModel, said} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 

@@ -1,9 +1,9 @@
 import {describe, expect, test} from 'vitest'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {reads, until} from '../support/crashable-device.ts'
 import {deskScenes, ofKind} from '../support/desk-scenes.ts'
 import {createGate} from '../support/gate.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const desk = deskScenes()
 const model = promptModel(() => ({text: 'Yes.'}))

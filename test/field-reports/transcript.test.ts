@@ -2,10 +2,10 @@ import type {LanguageModelV3Prompt} from '@ai-sdk/provider'
 import type {PGlite} from '@electric-sql/pglite'
 import {describe, expect, test} from 'vitest'
 import {defineAgent} from '../../runtime/node.ts'
+import {promptModel, said} from '../../runtime/testing.ts'
 import {deskHost, until} from '../support/crashable-device.ts'
 import {desk as deskAgent} from '../support/desk.ts'
 import {deskScenes, kindsOf} from '../support/desk-scenes.ts'
-import {promptModel, said} from '../support/prompt-model.ts'
 import {rowsByTable} from '../support/scan-database.ts'
 
 const desk = deskScenes()

@@ -18,9 +18,8 @@ import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import type {DeviceStore} from '../../runtime/storage/device-store.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
-import {type ScriptedStep, scriptedModel} from '../../runtime/testing.ts'
+import {type ScriptedStep, said, scriptedModel} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
-import {said} from '../support/prompt-model.ts'
 
 let database: {db: PGlite; close(): Promise<void>}
 let store: DeviceStore

@@ -3,9 +3,9 @@ import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
+import {promptModel} from '../../runtime/testing.ts'
 import {type Device, openDevice, until} from '../support/crashable-device.ts'
 import {type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
-import {promptModel} from '../support/prompt-model.ts'
 
 const someDevice = systemEnvironment.id('device')
 

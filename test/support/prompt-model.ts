@@ -1,1 +1,0 @@
-export {promptModel, said} from '../../runtime/testing.ts'
