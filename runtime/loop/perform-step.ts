@@ -1,7 +1,7 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
-import {type RunUsage, usageOf, wallBound, wallLeftMs} from '../protocol/budget.ts'
+import {type RunUsage, usageOf, wallLeftMs} from '../protocol/budget.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
@@ -13,14 +13,13 @@ import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
-import {callModel, type Reply} from './model-port.ts'
-import {modelRetry, triesOfCall} from './model-retry.ts'
 import type {NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
-import {type Pause, pauseOf} from './provider-pause.ts'
+import type {Pause} from './provider-pause.ts'
 import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
@@ -180,7 +179,15 @@ export class StepPerformer {
     const host = this.#host(state)
     const view = await this.#viewOf(run, host)
     const model = await this.#model(host, run.pin.model.label)
-    const reply = await this.#untilReplied(run, host, model, view)
+    const reply = await askModel({
+      ...this.parts,
+      session: this.parts.log.id,
+      run,
+      model,
+      view,
+      tools: host.agent.tools,
+      over: this.#signalFor(run),
+    })
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
     await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
@@ -213,52 +220,6 @@ export class StepPerformer {
       })
     }
     return view
-  }
-
-  /** A reply; or the bound on the run's time that came first, or the pause that the provider asked for. [BUD-1] */
-  async #untilReplied(
-    run: RunState,
-    host: AgentHost,
-    model: LanguageModelV3,
-    view: PreparedView,
-  ): Promise<Reply | {bound: string} | Pause> {
-    const {log, environment, onText} = this.parts
-    const over = this.#signalFor(run)
-    const time = timerFor(wallLeftMs(run, environment.now()))
-    const step = run.step?.id
-    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
-    const policy = modelRetry(
-      this.parts.retryDelayMs ?? 500,
-      () => environment.random(),
-      error => pauseOf(run, error) !== null || time.aborted,
-    )
-    try {
-      return await policy.execute(async ({attempt: tries}) => {
-        const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
-        const signal = AbortSignal.any([over, timeout, time])
-        return await callModel({
-          model,
-          view,
-          tools: host.agent.tools,
-          settings: run.pin.model.settings,
-          signal,
-          environment,
-          name: {session: log.id, run: run.id, step, attempt: run.attempt, try: run.pauses * triesOfCall + tries + 1},
-          onText: text => onText(run.id, text),
-        }).catch(error => {
-          if (!timeout.aborted || over.aborted || time.aborted) throw error
-          throw new HoldfastError('model_failed', `the model did not finish within ${run.pin.budgets.modelCallMs} ms`)
-        })
-      }, over)
-    } catch (error) {
-      if (over.aborted && log.state.run?.id === run.id) throw over.reason
-      if (time.aborted && !over.aborted) return {bound: wallBound(run)}
-      const pause = pauseOf(run, error)
-      if (pause) return pause
-      throw lacksModel(error, run)
-    } finally {
-      onText(run.id, null)
-    }
   }
 
   async #runTools(calls: CallState[], state: SessionState): Promise<void> {
@@ -400,17 +361,8 @@ export class StepPerformer {
   }
 }
 
-function timerFor(ms: number): AbortSignal {
-  return AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms)), 2 ** 31 - 1))
-}
-
 function atBound({pin: {budgets}}: RunState): 'stop' | 'alert' {
   return budgets.onBound === 'partial' ? 'stop' : 'alert'
-}
-
-function lacksModel(error: unknown, {pin}: RunState): unknown {
-  if (!HoldfastError.is(error, 'not_found')) return error
-  return lacking(`The run is pinned to the model ${pin.model.label}, which cannot be found: ${error.message}`)
 }
 
 function isMessage(event: LoggedEvent): event is Message {
