@@ -32,17 +32,15 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
-import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
-import {erasedItem, listItem} from './build-view.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
 import {type FactReader, factReader} from './fact-reader.ts'
+import {forkOf} from './fork-of.ts'
 import {gatewayOf} from './gateway-of.ts'
-import {inheritedSlots} from './inherited-slots.ts'
 import type {MemoryChoice} from './memory-parts.ts'
 import {memoryService} from './memory-service.ts'
 import {migrationDraft} from './migrate-run.ts'
@@ -50,6 +48,7 @@ import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
+import {SessionListing} from './session-listing.ts'
 import {effectsAfter} from './standing.ts'
 import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
@@ -74,9 +73,6 @@ export type DeviceParts = {
   retryDelayMs?: number
 }
 
-/** Milliseconds that changes are gathered before the list of sessions is made again. */
-const listPaceMs = 30
-
 const localOnly: Connection = {
   state: 'local_only',
   detail: 'This runtime has no server; everything stays on this device.',
@@ -99,11 +95,10 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #listing: SessionListing
   readonly #memory: DeviceMemory | null
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
-  #closed = false
-  #listing: Promise<void> | null = null
   #purging: Promise<void> = Promise.resolve()
 
   constructor(
@@ -113,6 +108,7 @@ class DeviceRuntime {
     const {link, store, environment, publisher} = parts
     requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#listing = new SessionListing(store, publisher)
     this.#memory = this.#openMemory()
     this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
@@ -143,12 +139,11 @@ class DeviceRuntime {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    await this.#listing.close()
     await this.#sync?.close()
     await this.#memory?.close()
     await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
-    await this.#listing
   }
 
   service(): RuntimeService {
@@ -202,7 +197,7 @@ class DeviceRuntime {
       },
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       view: async id => (await open(id)).watch(),
-      sessions: () => this.#list(),
+      sessions: () => this.#listing.list(),
       ...memoryService(this.#memory),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
       sessionPassport: async id => (await open(id)).passport(),
@@ -312,23 +307,7 @@ class DeviceRuntime {
 
   async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {
     const parent = (await this.#open(parse(sessionIdSchema, from.session, 'from.session'))).log
-    await this.#fetchUpTo(parent, from.seq)
-    const {agent, policy, title} = parent.state
-    if (!agent) throw new HoldfastError('not_found', `session ${from.session}: this device has no such session`)
-    if (!Number.isInteger(from.seq) || from.seq < 1 || from.seq > parent.head) {
-      throw new HoldfastError(
-        'bad_input',
-        `after: expected an event that the server has confirmed and this device has, 1 to ${parent.head}, got ${from.seq}`,
-        {details: {field: 'after', head: parent.head}},
-      )
-    }
-    const data = {
-      agent,
-      policy,
-      from: {session: from.session, seq: from.seq},
-      ...(title && {title}),
-      ...(await inheritedSlots(this.parts.store, {session: parent.id, seq: from.seq})),
-    }
+    const data = await forkOf({store: this.parts.store, link: this.parts.link, parent}, from.seq)
     await this.#write(await this.#open(id), {id: event, kind: 'session.forked', data})
   }
 
@@ -347,14 +326,6 @@ class DeviceRuntime {
     if (session.log.state.run?.id === run) return await session.passport()
     const standing = (await session.passport())?.branch?.standing
     return await earlierPassport(this.parts.store, session.log.record, {run, ...(standing && {standing})})
-  }
-
-  /** A branch may be asked for at an event that another device has seen already. */
-  async #fetchUpTo(log: SessionLog, seq: number): Promise<void> {
-    const {link} = this.parts
-    if (!link || seq <= log.head) return
-    // Without the server the answer is what this device has.
-    await pullSession(link, log).catch(() => undefined)
   }
 
   #open(id: SessionId): Promise<OpenSession> {
@@ -395,7 +366,7 @@ class DeviceRuntime {
     session.log.onChange(() => {
       this.#memory?.look(session.log)
       this.#sync?.touch(id)
-      this.#listChanged()
+      this.#listing.changed()
     })
     return session
   }
@@ -448,16 +419,6 @@ class DeviceRuntime {
     }
   }
 
-  async #list() {
-    const records = await this.parts.store.sessions()
-    const listed = await Promise.all(
-      records
-        .filter(record => record.current.session)
-        .map(async record => listItem(record, (await this.parts.store.pending(record.id, 1)).length)),
-    )
-    return [...listed, ...(await this.parts.store.allErased()).map(erasedItem)]
-  }
-
   #purgeInTurn(orders: readonly PurgeOrder[]): Promise<void> {
     const turn = this.#purging.then(async () => {
       for (const order of orders) await this.#purge(order)
@@ -486,23 +447,6 @@ class DeviceRuntime {
       this.parts.publisher.publish(`session:${log.id}`, await (await this.#open(log.id)).watch())
     }
     this.#wakeAll()
-    this.#listChanged()
-  }
-
-  /** Many changes in a burst become one new list. */
-  #listChanged(): void {
-    this.#listing ??= this.#publishList().finally(() => {
-      this.#listing = null
-    })
-  }
-
-  async #publishList(): Promise<void> {
-    await new Promise(resolve => setTimeout(resolve, listPaceMs))
-    if (this.#closed) return
-    await this.#list().then(
-      list => this.parts.publisher.publish('sessions', list),
-      // The next change lists again.
-      () => undefined,
-    )
+    this.#listing.changed()
   }
 }

@@ -7,7 +7,7 @@ import {type DeviceId, type EventId, eventIdSchema, type SessionId, sessionIdSch
 import {refusalError} from '../protocol/refusal.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
-import {inheritedSlots} from './inherited-slots.ts'
+import {forkOf} from './fork-of.ts'
 import {keepWork} from './keep-work.ts'
 
 /** What is chosen, and the ids of what that writes: made by the page, so that choosing again changes nothing. [CUS-5] */
@@ -83,10 +83,7 @@ async function keep(
   {divergence, event, fork}: DivergenceSettlement,
   {before, work, base}: Work & {base: number},
 ): Promise<SessionId> {
-  const {agent, policy, title} = log.state
-  if (!agent) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
-  const from = {session: log.id, seq: base}
-  const data = {agent, policy, from, ...(title && {title}), ...(await inheritedSlots(store, from))}
+  const data = await forkOf({store, link: null, parent: log}, base)
   const branch = await open(fork)
   const parts = {fork, device, before, work, newId: environment.id}
   const opening = {actor: author, draft: {id: event, kind: 'session.forked' as const, data}}
