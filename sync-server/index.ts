@@ -94,7 +94,7 @@ export type SyncServerOptions = {
     heartbeatMs?: number
     /** Requests a second, and at once, of one subject and of one tenant in this process. */
     rates?: Partial<RateLimits>
-    /** Of the model gateway: how long a generation waits for its readers, and how long its words are kept. */
+    /** Of the model gateway: how long a generation waits for its readers, and how much it may say. */
     models?: Partial<GatewayLimits>
   }
   /** What is kept beside the store: erased and exported with it. */
@@ -172,7 +172,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const worker = openDueWorker(context)
   const search = memorySearch(context, options.memory?.embedder ?? null)
   const memory = {...context, search, policy: options.memory?.policy ?? askTheSubject}
-  const layers = [...ownLayers(store), memoryLayer(context), ...(options.layers ?? [])]
+  const layers = [...ownLayers(store), memoryLayer(memory), ...(options.layers ?? [])]
   const eraser = {...context, layers, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
   checkModels(models, budgets)

@@ -38,8 +38,6 @@ export type GatewayLimits = {
   generationMs: number
   /** Milliseconds between two looks at a generation of another process; 200 unless told. */
   pollMs: number
-  /** Milliseconds that the words of a finished generation are kept; a day unless told. */
-  keepMs: number
   /** Bounds of one generation: 50,000 parts and 8 Mi characters unless told. */
   parts: number
   bytes: number
@@ -50,7 +48,6 @@ const defaults: GatewayLimits = {
   leaseMs: 15_000,
   generationMs: 600_000,
   pollMs: 200,
-  keepMs: 24 * 3_600_000,
   parts: 50_000,
   bytes: 8 * 1024 * 1024,
 }
@@ -134,11 +131,9 @@ export class ModelGateway {
     return (await this.parts.store.modelCalls.get(ref)) ? this.#follow(ref, after, signal) : null
   }
 
-  /** Ends what dead processes left open, and removes words that are no longer kept. [RET-1] */
+  /** Ends what dead processes left open; how long words are kept is a rule of the server's `retention`. [RET-1] */
   async sweep(): Promise<void> {
-    const now = this.parts.environment.now()
-    await this.parts.store.modelCalls.expire(now, 100)
-    await this.parts.store.tokens.forget(now - this.limits.keepMs, 100)
+    await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
   }
 
   /** Ends every generation of this process, with a last part that says so. */

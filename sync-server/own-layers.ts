@@ -3,7 +3,14 @@ import type {Store} from './storage/store.ts'
 
 /** What the store keeps of sessions outside of the transaction of an erasure; its export has their tables. */
 export function ownLayers({tokens}: Pick<Store, 'tokens'>): DataLayer[] {
-  return [{name: 'token streams', erase: scope => inEach(scope, tokens.erase), records: none}]
+  return [
+    {
+      name: 'token streams',
+      erase: scope => inEach(scope, tokens.erase),
+      expiry: {rule: 'tokenStreams', before: cutoff => tokens.forget(cutoff, 100)},
+      records: none,
+    },
+  ]
 }
 
 type Erase = Store['tokens']['erase']

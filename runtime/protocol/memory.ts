@@ -113,7 +113,6 @@ export const memoryTombstoneSchema = z.strictObject({
   status: z.enum(['refused', 'forgotten']),
   updatedAt: z.number(),
 })
-export type MemoryTombstone = z.infer<typeof memoryTombstoneSchema>
 
 export const memoryItemSchema = z.discriminatedUnion('status', [memoryRecordSchema, memoryTombstoneSchema])
 export type MemoryItem = z.infer<typeof memoryItemSchema>

@@ -26,7 +26,6 @@ export const toolCallSchema = z.strictObject({
   fault: z.string().max(2000).optional(),
   providerMetadata: jsonObjectSchema.optional(),
 })
-export type ToolCall = z.infer<typeof toolCallSchema>
 
 const replyPartSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('text'), text: z.string(), providerMetadata: jsonObjectSchema.optional()}),

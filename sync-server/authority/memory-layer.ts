@@ -1,10 +1,13 @@
 import {isRecord} from '../../runtime/protocol/memory.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import type {DataLayer} from '../data-layer.ts'
-import type {Authority} from './authority.ts'
+import {forgetUntouched} from './memory.ts'
+import type {MemoryContext} from './memory-context.ts'
 
 /** Memory as erasure and export reach it: what was derived from a session outlives it unless it is asked for. [RET-4] */
-export function memoryLayer({store: {memory}, bus, environment}: Authority): DataLayer {
+export function memoryLayer(context: MemoryContext): DataLayer {
+  const {store, bus, environment} = context
+  const {memory} = store
   return {
     name: 'memory',
     derived: true,
@@ -19,6 +22,7 @@ export function memoryLayer({store: {memory}, bus, environment}: Authority): Dat
       if (removed > 0) bus.publish({type: 'memory', ...owner})
       return removed
     },
+    expiry: {rule: 'memory', before: cutoff => forgetUntouched(context, cutoff)},
     records: async function* (owner) {
       let after = 0
       for (;;) {

@@ -46,20 +46,41 @@ export async function changeMemory(
   return item
 }
 
+/** Items that one round takes; the next goes on. */
+const perRound = 100
+
 /** Writes down which items are over. Recall does not wait for it: it looks at the validity itself. [MEM-3] */
 export async function expireMemory(context: MemoryContext): Promise<void> {
   const now = context.environment.now()
-  for (const ref of await context.store.memory.overdue(now, 100)) await expire(context, ref, now)
+  for (const ref of await context.store.memory.overdue(now, perRound)) {
+    await byClock(context, ref, {do: 'expire'}, item => !isValidAt(item, now))
+  }
 }
 
-async function expire(context: MemoryContext, {id, ...owner}: MemoryRef, now: number): Promise<void> {
-  const act: MemoryAct = {at: now, by: {type: 'clock'}}
+/** Forgets what nobody touched since before a time (ms), and says how many. [RET-1] */
+export async function forgetUntouched(context: MemoryContext, before: number): Promise<number> {
+  let forgotten = 0
+  for (const ref of await context.store.memory.untouched(before, perRound)) {
+    if (await byClock(context, ref, {do: 'forget'}, item => item.updatedAt < before)) forgotten += 1
+  }
+  return forgotten
+}
+
+/** What was looked up without a lock may have moved; only what `due` finds under it counts. */
+async function byClock(
+  context: MemoryContext,
+  {id, ...owner}: MemoryRef,
+  command: {do: 'expire' | 'forget'},
+  due: (item: MemoryItem) => boolean,
+): Promise<boolean> {
+  const act: MemoryAct = {at: context.environment.now(), by: {type: 'clock'}}
   const moved = await context.store.memory.locked(owner, async memory => {
     const item = (await memory.byIds([id])).get(id)
-    const verdict = item && decideMemory(item, {do: 'expire'})
-    if (!item || !verdict || verdict.refusal || verdict.repeat || isValidAt(item, now)) return false
-    await record(memory, owner, evolveMemory(item, {do: 'expire'}, act), act)
+    const verdict = item && decideMemory(item, command)
+    if (!item || !verdict || verdict.refusal || verdict.repeat || !due(item)) return false
+    await record(memory, owner, evolveMemory(item, command, act), act)
     return true
   })
   if (moved) memoryMoved(context, owner)
+  return moved
 }

@@ -29,6 +29,8 @@ export interface MemoryStore {
   inForce(owner: Owner, embedder: string): Promise<EmbeddedMemory[]>
   /** In force although their validity ended before `now` (ms): across tenants, as references only. */
   overdue(now: number, limit: number): Promise<MemoryRef[]>
+  /** Not yet forgotten and untouched since before a time (ms): across tenants, as references only. */
+  untouched(before: number, limit: number): Promise<MemoryRef[]>
   /**
    * Forgets every item that was made, be it in part, from a session, whatever its status. Tombstones stay, so that
    * replicas hear of it and a late proposal of the same id stays out. [RET-2, RET-4]

@@ -2,7 +2,7 @@ import type {MemoryId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {MemoryItem, MemoryRecord, MemorySource} from '../../runtime/protocol/memory.ts'
 import {isRecord} from '../../runtime/protocol/memory.ts'
 import type {Owner} from '../principal.ts'
-import type {ErasedMemory, LockedMemory, MemoryStore} from './memory-store.ts'
+import type {ErasedMemory, LockedMemory, MemoryRef, MemoryStore} from './memory-store.ts'
 import {insertAudit} from './pg-audit.ts'
 import {placeholders, type Sql, type SqlQuery, type SqlValue} from './sql.ts'
 
@@ -23,18 +23,22 @@ export function pgMemory(sql: Sql, across: Sql): MemoryStore {
         vector: row.vector === null ? null : vectorOf(row.vector),
       }))
     },
-    overdue: async (now, limit) => {
-      const rows = await across.query<{tenant: string; subject: string; id: string}>(
-        `SELECT tenant, subject, id FROM hf_memory
-         WHERE status IN ('accepted', 'corrected') AND valid_until <= $1 ORDER BY valid_until LIMIT $2`,
-        [now, limit],
-      )
-      return rows.map(row => ({
-        tenant: row.tenant as TenantId,
-        subject: row.subject as SubjectId,
-        id: row.id as MemoryId,
-      }))
-    },
+    overdue: async (now, limit) =>
+      (
+        await across.query<RefRow>(
+          `SELECT tenant, subject, id FROM hf_memory
+           WHERE status IN ('accepted', 'corrected') AND valid_until <= $1 ORDER BY valid_until LIMIT $2`,
+          [now, limit],
+        )
+      ).map(refOf),
+    untouched: async (before, limit) =>
+      (
+        await across.query<RefRow>(
+          `SELECT tenant, subject, id FROM hf_memory
+           WHERE status NOT IN ('refused', 'forgotten') AND updated_at < $1 ORDER BY updated_at LIMIT $2`,
+          [before, limit],
+        )
+      ).map(refOf),
     eraseBySession: ({session, ...owner}, at) =>
       erase(
         sql,
@@ -83,6 +87,12 @@ async function lockedMemory(tx: SqlQuery, owner: Owner): Promise<LockedMemory> {
 }
 
 type MemoryRow = {id: string; status: MemoryItem['status']; body: string; updated_at: number}
+
+type RefRow = {tenant: string; subject: string; id: string}
+
+function refOf({tenant, subject, id}: RefRow): MemoryRef {
+  return {tenant: tenant as TenantId, subject: subject as SubjectId, id: id as MemoryId}
+}
 
 /** Records are kept whole in their body; of a tombstone the columns say everything. */
 function itemOf(row: MemoryRow): MemoryItem {

@@ -3,7 +3,8 @@ import type {ErrorBody} from '../../runtime/protocol/errors.ts'
 import type {SessionList} from '../../runtime/protocol/wire.ts'
 import type {DataLayer, Retention} from '../../sync-server/index.ts'
 import {retentionOf} from '../../sync-server/retention.ts'
-import {rowsByTable} from '../support/scan-database.ts'
+import {proposalOf, teller} from '../memory/support/teller.ts'
+import {rowsByTable, tablesWith} from '../support/scan-database.ts'
 import {call, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {decide, deskServers, inbox} from '../sync-server/support/desk-server.ts'
@@ -95,6 +96,24 @@ describe('retention', () => {
     servers.environment.advance(200 * day)
     await served({receipts: {days: 100}}).sweep()
     expect(await ledgerRow(paid)).toMatchObject({status: 'executed'})
+  })
+
+  test('[RET-1] a memory that nobody touched for the time of its rule is forgotten, words and all; newer ones stay', async () => {
+    const server = servers.server({
+      memory: {policy: () => ({accept: 'told in these words'})},
+      retention: {memory: {days: 30}},
+    })
+    const maya = teller(server, {tenant: 'acme', subject: 'maya-kept'})
+    const old = await maya.said('Something about deliveries.')
+    const proposal = proposalOf(old, {text: 'Wants basalt-coloured parcels.'})
+    await maya.propose([proposal])
+    servers.environment.advance(20 * day)
+    const newer = await maya.told('Prefers quartz lanterns.')
+    servers.environment.advance(11 * day)
+    await server.sweep()
+    expect(await maya.item(proposal.id)).toMatchObject({status: 'forgotten'})
+    expect(await tablesWith(database.db, 'basalt-coloured')).toEqual([])
+    expect(await maya.item(newer)).toMatchObject({status: 'accepted'})
   })
 
   test('[RET-1] layers beside the store end by the rule that they name', async () => {
