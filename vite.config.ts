@@ -119,6 +119,8 @@ export default defineConfig({
     reporters: ['default', new ClosingLine()],
     // The default leaves one core to others: on two that is half the speed.
     maxWorkers: '100%',
+    // What is polled for comes when it comes; a second is little for a machine with other things to do.
+    expect: {poll: {timeout: 15_000}},
     projects: [
       {
         extends: true,

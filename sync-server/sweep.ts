@@ -1,7 +1,7 @@
 import type {DueWorker} from './authority/due-worker.ts'
 import {type Eraser, sweepErasures} from './authority/erase.ts'
 import {sweepRetention} from './authority/retire.ts'
-import type {ModelGateway} from './model-gateway.ts'
+import type {ModelGateway} from './models/gateway.ts'
 import type {Retention} from './retention.ts'
 
 export type Swept = {worker: DueWorker; eraser: Eraser; gateway: ModelGateway; retention: Retention}

@@ -1,6 +1,6 @@
-import {HoldfastError} from '../runtime/protocol/errors.ts'
-import {type ModelFailure, type ModelFailureReason, modelFailureReasons} from '../runtime/protocol/model-call.ts'
-import {redactText} from '../runtime/protocol/redact-secrets.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {type ModelFailure, type ModelFailureReason, modelFailureReasons} from '../../runtime/protocol/model-call.ts'
+import {redactText} from '../../runtime/protocol/redact-secrets.ts'
 
 /** The words of a provider's error, at most 1000 characters, without anything shaped like a key. [VIEW-5] */
 export function safeMessage(error: unknown): string {

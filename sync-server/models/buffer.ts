@@ -1,5 +1,5 @@
-import type {Json} from '../runtime/protocol/json.ts'
-import type {NumberedPart, PartChunk} from './storage/token-store.ts'
+import type {Json} from '../../runtime/protocol/json.ts'
+import type {NumberedPart, PartChunk} from '../storage/token-store.ts'
 
 /** The parts of one generation under way, numbered from 1; any number of readers, each at its own offset. */
 export class PartBuffer {

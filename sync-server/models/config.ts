@@ -1,7 +1,7 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
-import {HoldfastError} from '../runtime/protocol/errors.ts'
-import type {TenantId} from '../runtime/protocol/ids.ts'
-import type {SpendingLimit, Spent} from './storage/token-store.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {TenantId} from '../../runtime/protocol/ids.ts'
+import type {SpendingLimit, Spent} from '../storage/token-store.ts'
 
 /** Per million tokens, in the currency of the bill; costs are counted in its millionths. */
 export type ModelPrices = {inputPerMTok: number; outputPerMTok: number}

@@ -1,6 +1,6 @@
-import type {ModelCallName} from '../runtime/protocol/model-call.ts'
-import {isActive} from '../runtime/protocol/run.ts'
-import type {SessionState} from '../runtime/protocol/session.ts'
+import type {ModelCallName} from '../../runtime/protocol/model-call.ts'
+import {isActive} from '../../runtime/protocol/run.ts'
+import type {SessionState} from '../../runtime/protocol/session.ts'
 
 /** What the server has seen so far of the run and the step that a call belongs to: it may lag behind the device. */
 export type Sightings = {run: boolean; step: boolean}

@@ -1,6 +1,6 @@
 import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
 import * as z from 'zod'
-import {modelCallSchema} from '../runtime/protocol/model-call.ts'
+import {modelCallSchema} from '../../runtime/protocol/model-call.ts'
 
 const isArray = (value: unknown): value is unknown[] => Array.isArray(value)
 
