@@ -6,6 +6,7 @@ export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} fro
 export type {Memory} from './page/page-memory.ts'
 export type {Branch, Session} from './page/page-runtime.ts'
 export type {SharedDocument} from './page/shared-document.ts'
+export type {BlobId, BlobRef} from './protocol/blob.ts'
 export type {Divergence} from './protocol/divergence.ts'
 export {type ErrorCode, HoldfastError} from './protocol/errors.ts'
 export type {MemoryItem, MemoryRecord} from './protocol/memory.ts'

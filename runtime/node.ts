@@ -28,6 +28,7 @@ export {
 } from './loop/define.ts'
 export {describeAgent} from './loop/describe-agent.ts'
 export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Router} from './loop/route.ts'
+export type {ToolOutput} from './loop/storable-result.ts'
 
 export * from './memory/public.ts'
 export {openNodeDatabase} from './storage/pglite/open-node.ts'

@@ -25,6 +25,7 @@ export {
   type ToolContext,
 } from './loop/define.ts'
 export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Router} from './loop/route.ts'
+export type {ToolOutput} from './loop/storable-result.ts'
 
 export type ServeOptions = {
   /** Other agents, and other versions of this one: a run pinned to any of them goes on here. */

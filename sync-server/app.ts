@@ -15,6 +15,7 @@ import {accessRoutes} from './routes/access.ts'
 import {agentRoutes} from './routes/agents.ts'
 import {approvalRoutes} from './routes/approvals.ts'
 import {approverRoutes} from './routes/approvers.ts'
+import {blobRoutes} from './routes/blobs.ts'
 import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
@@ -31,6 +32,7 @@ import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
+import type {BlobRoom} from './storage/blob-shelf.ts'
 import type {Meters} from './telemetry/meters.ts'
 import {tracedRequests} from './telemetry/traced-requests.ts'
 
@@ -49,6 +51,7 @@ export type AppParts = {
   cors: {origins: string[]} | null
   publisherRole: string
   bodyBytes: number
+  blobRoom: BlobRoom
   heartbeatMs: number
   health: HealthParts
   meters: Meters
@@ -67,6 +70,7 @@ export function createApp(parts: AppParts): App {
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
   eventRoutes(app, context, worker)
   sessionRoutes(app, context)
+  blobRoutes(app, {...context, room: parts.blobRoom})
   custodyRoutes(app, context)
   approvalRoutes(app, context, worker)
   approverRoutes(app, context)
@@ -95,7 +99,7 @@ function crossOrigin(origins: string[]) {
     origin: origins,
     allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
     exposeHeaders: [protocolHeader, 'retry-after'],
-    allowMethods: ['GET', 'POST'],
+    allowMethods: ['GET', 'POST', 'PUT'],
     maxAge: 600,
   })
 }

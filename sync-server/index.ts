@@ -23,6 +23,7 @@ import {createPulse} from './pulse.ts'
 import {type RateLimits, standardRates} from './rate-limit.ts'
 import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
+import type {BlobRoom} from './storage/blob-shelf.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce} from './sweep.ts'
 import {createMeters} from './telemetry/meters.ts'
@@ -58,6 +59,7 @@ export type {GatewayLimits} from './models/gateway.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
+export type {BlobRoom} from './storage/blob-shelf.ts'
 export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {pgliteSql} from './storage/pglite-sql.ts'
@@ -88,6 +90,8 @@ export type SyncServerOptions = {
   limits?: {
     /** Bytes of a request body; 1 MiB unless told. */
     bodyBytes?: number
+    /** What blobs may come to: a session 64 MiB and a tenant 10 GiB unless told. */
+    blobs?: Partial<BlobRoom>
     /** Milliseconds between two looks for work that has become due; 5,000 unless told. */
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
@@ -203,6 +207,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     cors: options.cors ?? null,
     publisherRole: options.roles?.publisher ?? 'publisher',
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
+    blobRoom: {sessionBytes: limits.sessionBlobBytes, tenantBytes: 10 * 1024 ** 3, ...options.limits?.blobs},
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
     meters,
     health: {

@@ -14,6 +14,8 @@ export type Retention = {
   /** These are part of the transcript, or folded from it. */
   runs: 'with the transcript'
   documents: 'with the transcript'
+  /** What no event has named a day after it was brought goes sooner. */
+  blobs: 'with the transcript'
   /** Manifests are part of the transcript; debug records that are kept elsewhere may go sooner. */
   views: Days | 'with the transcript'
   tokenStreams: Days | 'with the transcript'
@@ -31,6 +33,7 @@ const standard: Retention = {
   transcripts: 'for ever',
   runs: 'with the transcript',
   documents: 'with the transcript',
+  blobs: 'with the transcript',
   views: 'with the transcript',
   tokenStreams: {days: 1},
   memory: 'for ever',

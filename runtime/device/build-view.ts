@@ -22,6 +22,7 @@ export type ViewParts = {
   /** Divergences about which the person has chosen: out of the way, and still in the record. */
   settled: ReadonlySet<EventId>
   setAside: number
+  blobsOnlyHere: number
   syncFault: string | null
   loop: LoopState
   connection: Connection
@@ -34,7 +35,7 @@ export type ViewParts = {
 }
 
 export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, local, loop, connection, streaming, divergence, syncFault} = parts
+  const {record, local, loop, connection, streaming, divergence, syncFault, blobsOnlyHere} = parts
   const {current} = record
   return {
     session: record.id,
@@ -49,6 +50,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     custody: custodyOf(current, parts.device),
     passport: passportOf(current, local, record.confirmed.head, parts.now),
     pending: local.pending.length,
+    blobsOnlyHere,
     rejected: local.rejected.length - parts.setAside,
     divergence,
     syncFault,

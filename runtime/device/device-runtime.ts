@@ -5,9 +5,11 @@ import {type AgentHost, requireDistinct} from '../loop/define.ts'
 import {modelViewOf} from '../loop/rebuild-view.ts'
 import type {Router} from '../loop/route.ts'
 import type {ViewMemory} from '../loop/view-memory.ts'
+import {giveAway} from '../platform/give-away.ts'
+import {type BlobId, blobIdSchema} from '../protocol/blob.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
-import type {PurgeOrder} from '../protocol/erasure.ts'
+import {erasedSentence, type PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Actor, DataOf, Draft} from '../protocol/event.ts'
 import {
@@ -34,6 +36,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
+import {type BlobReader, blobReader} from './blob-reader.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
@@ -95,6 +98,7 @@ class DeviceRuntime {
   readonly #sessions = new Map<SessionId, Promise<OpenSession>>()
   readonly #sync: SyncClient | null
   readonly #facts: FactReader
+  readonly #blobs: BlobReader
   readonly #listing: SessionListing
   readonly #memory: DeviceMemory | null
   readonly #telemetry: DeviceTelemetry
@@ -108,6 +112,7 @@ class DeviceRuntime {
     const {link, store, environment, publisher} = parts
     requireDistinct(parts.hosts)
     this.#facts = factReader({store, link, environment})
+    this.#blobs = blobReader({store, link, openLog: async session => (await this.#open(session)).log})
     this.#listing = new SessionListing(store, publisher)
     this.#memory = this.#openMemory()
     this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
@@ -196,6 +201,7 @@ class DeviceRuntime {
         await this.#write(await open(id), {id: event, ...documentDraft(name, update)})
       },
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
+      blob: async (id, blob) => this.#blob((await open(id)).log, parse(blobIdSchema, blob, 'blob')),
       view: async id => (await open(id)).watch(),
       sessions: () => this.#listing.list(),
       ...memoryService(this.#memory),
@@ -238,6 +244,11 @@ class DeviceRuntime {
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
     const message = `openSession.agent: this build has no agent named ${JSON.stringify(agent)}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
+  }
+
+  async #blob({id, erased}: SessionLog, blob: BlobId): Promise<Uint8Array> {
+    if (erased) throw new HoldfastError('erased', erasedSentence(erased))
+    return giveAway(await this.#blobs(id, blob))
   }
 
   #author(): string {
@@ -350,6 +361,7 @@ class DeviceRuntime {
         registry: this.#registry.read,
         readFact: this.#facts.read,
         readFacts: this.#facts.readMany,
+        readBlob: this.#blobs,
         openDocuments: openDocumentEditor,
         documents: documentReader(store),
         memory: this.#viewMemory,

@@ -73,6 +73,7 @@ export class OpenSession {
       const events = await log.read(screenEvents)
       const {local, setAside} = await this.#local()
       const {divergence, settled} = await this.#divergences()
+      const unsent = await this.parts.store.unsentBlobs(log.id)
       // Read while the log moved on, the entries could lack what the state already counts as done.
       if (record !== log.record && tries < 5) continue
       return buildSessionView({
@@ -83,6 +84,7 @@ export class OpenSession {
         setAside,
         divergence,
         settled,
+        blobsOnlyHere: unsent.filter(({noRoom}) => noRoom).length,
         syncFault: this.#syncFault,
         loop: loop.state,
         connection: connection(),

@@ -1,3 +1,4 @@
+import type {BlobId} from '../protocol/blob.ts'
 import type {
   CorrelationId,
   DeviceId,
@@ -59,6 +60,8 @@ export interface RuntimeService {
   fork(session: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void>
   updateDocument(session: SessionId, event: EventId, name: string, update: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
+  /** The bytes of a blob of this session, or of what it inherits; whoever asks may keep them. */
+  blob(session: SessionId, blob: BlobId): Promise<Uint8Array>
   /** Also from now on publishes every change of this session. */
   view(session: SessionId): Promise<SessionView>
   sessions(): Promise<SessionListItem[]>
@@ -104,6 +107,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'fork',
   'updateDocument',
   'document',
+  'blob',
   'view',
   'sessions',
   'sessionPassport',

@@ -1,10 +1,10 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
+import type {BlobRef} from '../protocol/blob.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
-import type {Json} from '../protocol/json.ts'
 import {
   type Budgets,
   budgetsSchema,
@@ -17,6 +17,7 @@ import {
 import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
 import type {SlotEditor} from './slot-editor.ts'
+import type {ToolOutput} from './storable-result.ts'
 
 /**
  * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
@@ -120,6 +121,15 @@ export interface ToolContext {
     /** Several at once, in their order: one way to the server instead of many. At most 100 keys. */
     readMany(keys: readonly string[]): Promise<(FactReading | null)[]>
   }
+  blobs: {
+    /**
+     * The bytes of a blob of this session, or of what it inherits: by the reference that a result shows in their place, or
+     * by its id alone. A read tool fetches from the server what is not on this device; a local tool does not leave it.
+     *
+     * @throws HoldfastError `bad_input` for what is no reference, `not_found`, and `offline` when only the server has it
+     */
+    read(blob: Pick<BlobRef, '$blob'> | string): Promise<Uint8Array>
+  }
   /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
   slots: {read(): Slots}
   /**
@@ -145,9 +155,12 @@ type InputOf<Tool> = Tool extends ToolContract<infer Input> ? Input : never
 type Implementation<Tool extends ToolContract> = (
   input: InputOf<Tool>,
   context: Tool['effect'] extends 'read' ? ToolContext : LocalToolContext,
-) => Promise<Json> | Json
+) => Promise<ToolOutput> | ToolOutput
 
-/** One function for each tool that runs on the device; external tools live on the server and need none here. */
+/**
+ * One function for each tool that runs on the device; external tools live on the server and need none here. It gives back
+ * JSON, and in it any `Uint8Array` or `Blob` of up to 8 MiB: those, and JSON over 64 KiB, are kept as blobs. [LOG-5]
+ */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
   [Name in Tools[number]['name']]?: Implementation<Extract<Tools[number], {name: Name}>>
 }

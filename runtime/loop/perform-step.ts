@@ -1,6 +1,7 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
+import {type BlobId, overBudget} from '../protocol/blob.ts'
 import {type RunUsage, usageOf, wallLeftMs} from '../protocol/budget.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
@@ -24,7 +25,7 @@ import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
-import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
+import {runTool, type ToolFunction, type ToolResult, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
 import {summarise} from './summarise.ts'
 import {compactionOf, manifestOf} from './view-drafts.ts'
@@ -47,6 +48,8 @@ export type LoopParts = {
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
   readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
   readFacts(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
+  /** As `readFact`; what comes from elsewhere is checked against its id. */
+  readBlob(session: SessionId, blob: BlobId, unit?: UnitOfWork): Promise<Uint8Array>
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
   documents: DocumentReader
   /** None: then no memory item goes into a view. */
@@ -232,8 +235,26 @@ export class StepPerformer {
   }
 
   async #runRead(call: CallState, state: SessionState): Promise<void> {
-    const result = await runTool({...this.#toolRun(call), ...this.#facts()})
-    await this.#append([runDraft(state, 'tool.returned', result)])
+    const result = await runTool({...this.#toolRun(call), ...this.#reads()})
+    try {
+      const returned = async (unit: UnitOfWork) => [
+        runDraft(state, 'tool.returned', await this.#keepBlobs(unit, result)),
+      ]
+      await this.parts.log.appendWith(this.#actor, returned)
+    } catch (error) {
+      if (!HoldfastError.is(error, 'too_large')) throw error
+      await this.#append([runDraft(state, 'tool.returned', toolError(call, error.message))])
+    }
+  }
+
+  /** A result and the bytes that it holds are one transaction: neither is ever here without the other. [LOG-5] */
+  async #keepBlobs(unit: UnitOfWork, {result, blobs}: ToolResult): Promise<ToolReturn> {
+    if (blobs.length === 0) return result
+    const {id} = this.parts.log
+    for (const {ref, bytes} of blobs) await unit.saveBlob(id, {id: ref.$blob, bytes, state: 'unsent'})
+    const fault = overBudget(await unit.blobBytes(id))
+    if (fault) throw new HoldfastError('too_large', fault, {details: {field: 'blobs'}})
+    return result
   }
 
   /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
@@ -246,13 +267,15 @@ export class StepPerformer {
         const sql = watchedSql(unit)
         const slots = openSlotEditor(this.parts.log.state.slots)
         const context = {...run.context, sql: sql.query, document: documents, slots}
-        const result = await runTool({...run, context, ...this.#facts(unit)})
-        if (result.outcome !== 'ok' || sql.fault() !== null) {
-          failed = result.outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : result
+        const returned = await runTool({...run, context, ...this.#reads(unit)})
+        const {outcome} = returned.result
+        if (outcome !== 'ok' || sql.fault() !== null) {
+          failed = outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : returned.result
           throw new HoldfastError('tool_failed', `${call.tool} failed`)
         }
         const patch = slots.changes()
         const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+        const result = await this.#keepBlobs(unit, returned)
         return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
@@ -263,9 +286,13 @@ export class StepPerformer {
     }
   }
 
-  #facts(unit?: UnitOfWork): Pick<ToolRun, 'readFact' | 'readFacts'> {
-    const {readFact, readFacts} = this.parts
-    return {readFact: key => readFact(key, unit), readFacts: keys => readFacts(keys, unit)}
+  #reads(unit?: UnitOfWork): Pick<ToolRun, 'readFact' | 'readFacts' | 'readBlob'> {
+    const {log, readFact, readFacts, readBlob} = this.parts
+    return {
+      readFact: key => readFact(key, unit),
+      readFacts: keys => readFacts(keys, unit),
+      readBlob: blob => readBlob(log.id, blob, unit),
+    }
   }
 
   #toolRun(call: CallState) {

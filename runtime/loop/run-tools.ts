@@ -1,14 +1,14 @@
+import {type BlobId, blobIdSchema} from '../protocol/blob.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
-import {redactSecrets} from '../protocol/redact-secrets.ts'
+import type {Json} from '../protocol/json.ts'
 import {sleepSchema} from '../protocol/run.ts'
 import type {CallState} from '../protocol/session.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
-import {limits} from '../protocol/version.ts'
 import {beforeAbort} from './before-abort.ts'
 import type {LocalToolContext, ToolContext} from './define.ts'
+import {type BlobContent, storableResult} from './storable-result.ts'
 
 export type ToolFunction = (input: unknown, context: ToolContext | LocalToolContext) => Promise<unknown> | unknown
 export type ReadFact = (key: string) => Promise<FactReading | null>
@@ -21,11 +21,13 @@ export type ToolRun = {
   signal: AbortSignal
   readFact: ReadFact
   readFacts(keys: readonly string[]): Promise<(FactReading | null)[]>
+  readBlob(blob: BlobId): Promise<Uint8Array>
   context: Pick<ToolContext, 'session' | 'run' | 'slots'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
 }
 
-/** Why the run as a whole stopped a call, as opposed to the call failing by itself. */
 export type ToolReturn = DataOf<'tool.returned'>
+/** A result with the bytes that it holds, to be stored together. */
+export type ToolResult = {result: ToolReturn; blobs: readonly BlobContent[]}
 
 /**
  * Runs one read or local tool to a result that can be stored; a throw, a bad value and a missed deadline are results
@@ -34,34 +36,30 @@ export type ToolReturn = DataOf<'tool.returned'>
  *
  * @throws whatever `signal` was aborted with: then there is no result
  */
-export async function runTool(run: ToolRun): Promise<ToolReturn> {
+export async function runTool(run: ToolRun): Promise<ToolResult> {
   const basis: Basis = {}
   const wishes: SleepWish[] = []
-  const answer = (outcome: ToolReturn['outcome'], output: Json): ToolReturn => ({
-    call: run.call.id,
-    outcome,
-    output,
-    ...(Object.keys(basis).length > 0 && {basis}),
-    ...(outcome === 'ok' && wishes[0] && {sleep: wishes[0]}),
+  const answer = (outcome: ToolReturn['outcome'], output: Json, blobs: readonly BlobContent[] = []): ToolResult => ({
+    result: {
+      call: run.call.id,
+      outcome,
+      output,
+      ...(blobs.length > 0 && {blobs: blobs.map(({ref}) => ref)}),
+      ...(Object.keys(basis).length > 0 && {basis}),
+      ...(outcome === 'ok' && wishes[0] && {sleep: wishes[0]}),
+    },
+    blobs,
   })
   try {
     const output = await withDeadline(run, signal => invoke(run, signal, {basis, wishes}))
-    const fault = unstorable(output ?? null)
-    return fault === null
-      ? answer('ok', redactSecrets((output ?? null) as Json))
-      : answer('error', {error: `${run.tool.name} returned ${fault}`})
+    const storable = await storableResult(output ?? null)
+    return 'fault' in storable
+      ? answer('error', {error: `${run.tool.name} returned ${storable.fault}`})
+      : answer('ok', storable.output, storable.blobs)
   } catch (error) {
     run.signal.throwIfAborted()
     return answer('error', {error: HoldfastError.from(error, 'tool_failed').message.slice(0, 2000)})
   }
-}
-
-/** What is wrong with a result that the log cannot take, or null. [LOG-5] */
-function unstorable(output: unknown): string | null {
-  const checked = jsonSchema.safeParse(output)
-  if (!checked.success) return `what JSON cannot hold: ${checked.error.issues[0]?.message}`
-  const bytes = jsonBytes(output)
-  return bytes > limits.valueBytes ? `${bytes} bytes; at most ${limits.valueBytes} are taken` : null
 }
 
 type SleepWish = NonNullable<ToolReturn['sleep']>
@@ -87,7 +85,13 @@ async function invoke(run: ToolRun, signal: AbortSignal, {basis, wishes}: Traces
   const sleepUntil: ToolContext['sleepUntil'] = (until, why = `${run.tool.name} asked to wait.`) => {
     wishes[0] = parse(sleepSchema, {until, why}, `${run.tool.name}: sleepUntil`)
   }
-  return await run.implementation(input, {...run.context, call: run.call.id, signal, facts, sleepUntil})
+  const blobs: ToolContext['blobs'] = {
+    read: async blob => {
+      const named = typeof blob === 'string' ? blob : blob.$blob
+      return await run.readBlob(parse(blobIdSchema, named, `${run.tool.name}: blobs.read`))
+    },
+  }
+  return await run.implementation(input, {...run.context, call: run.call.id, signal, facts, blobs, sleepUntil})
 }
 
 async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

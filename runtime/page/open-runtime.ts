@@ -62,6 +62,9 @@ export interface BrowserRuntime extends Runtime {
   killWorker(): void
 }
 
+/** Added to the deadline of reading a blob, which a slow line may first have to bring. */
+const blobMs = 135_000
+
 /** What the page tells its worker when it starts. */
 export type WorkerConfig = {url: string | null; token: string | null}
 
@@ -78,7 +81,8 @@ export type WorkerConfig = {url: string | null; token: string | null}
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
   const {worker, name = 'holdfast', sync, deadlineMs = 15_000} = options
   const config: WorkerConfig = {url: sync?.url ?? null, token: await firstToken(sync)}
-  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs})
+  const deadlines = {blob: deadlineMs + blobMs}
+  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines})
   const parts = {
     service: client.service,
     listen: <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) =>

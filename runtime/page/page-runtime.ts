@@ -1,4 +1,5 @@
 import type {RuntimeService, SessionDevice} from '../device/runtime-service.ts'
+import {type BlobRef, blobIdSchema} from '../protocol/blob.ts'
 import type {Divergence, DivergenceChoice} from '../protocol/divergence.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import {
@@ -77,6 +78,17 @@ export interface Session {
   /** No message and no run after this: what is open and has not started is void. */
   close(reason?: string): Promise<void>
   document(name: string): SharedDocument
+  /**
+   * The bytes of a blob, by the reference in a tool's result or by its id: from this device, else from the server, and
+   * then they are here. They are always those that the id names. [LOG-5]
+   *
+   * @throws HoldfastError `not_found`, `offline` when only the server could have it, `budget_exhausted` when the server
+   * had no room for it and another device made it
+   * @example
+   * const [image] = entry.result?.blobs ?? []
+   * if (image) show(new Blob([await session.blob(image)], {type: image.type}))
+   */
+  blob(blob: Pick<BlobRef, '$blob'> | string): Promise<Uint8Array<ArrayBuffer>>
 }
 
 /** A session that branched off another, with the effects that it does not undo. */
@@ -136,6 +148,10 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
       service.migrate(id, environment.id('event'), {version, reason}),
     close: reason => service.close(id, environment.id('event'), reason),
     document: name => openSharedDocument(parts, id, name),
+    async blob(blob) {
+      const named = typeof blob === 'string' ? blob : blob.$blob
+      return new Uint8Array(await service.blob(id, parse(blobIdSchema, named, 'blob')))
+    },
     async fork({after}) {
       const branch = environment.id('session')
       await service.fork(branch, environment.id('event'), {session: id, seq: after})

@@ -1,6 +1,7 @@
 import * as Comlink from 'comlink'
 import {type ErrorBody, HoldfastError} from '../protocol/errors.ts'
 import {type Deadlines, deadlineOf, withDeadline} from './deadline.ts'
+import {giveAway, isGivenAway} from './give-away.ts'
 
 /**
  * The one file that knows Comlink. Comlink by itself loses an error's class, code and cause, and waits for ever on a
@@ -44,7 +45,9 @@ export function exposeService(service: object, endpoint: Endpoint): () => void {
 
 async function answer(service: object, method: string, args: unknown[]): Promise<Envelope> {
   try {
-    return {ok: true, value: await methodOf(service, method).apply(service, args)}
+    const value = await methodOf(service, method).apply(service, args)
+    const envelope: Envelope = {ok: true, value}
+    return isGivenAway(value) ? Comlink.transfer(envelope, [value.buffer]) : envelope
   } catch (error) {
     return {ok: false, error: HoldfastError.from(error).toBody()}
   }
@@ -93,6 +96,8 @@ export function connectService<S extends object>(endpoint: Endpoint, options: De
 }
 
 function open(envelope: Envelope): unknown {
+  // Bytes that came over one connection are nobody else's: they may move over the next, from a leader to another's page.
+  if (envelope.ok && envelope.value instanceof Uint8Array) giveAway(envelope.value as Uint8Array<ArrayBuffer>)
   if (envelope.ok) return envelope.value
   throw HoldfastError.fromBody(envelope.error)
 }

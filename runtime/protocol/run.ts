@@ -1,13 +1,15 @@
 import * as z from 'zod'
+import {heldBlobsSchema} from './blob.ts'
 import {runUsageSchema} from './budget.ts'
 import type {Event, Kind} from './event.ts'
 import {type CallId, callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
-import {jsonObjectSchema, jsonSchema} from './json.ts'
+import {jsonBytes, jsonObjectSchema, jsonSchema} from './json.ts'
 import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
 import {type Pin, pinnedVersionSchema, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
 import {type Basis, basisSchema, sha256Schema} from './tool.ts'
+import {limits} from './version.ts'
 
 export {type Budgets, type Pin, pinSchema} from './pin.ts'
 
@@ -66,7 +68,12 @@ export const runKinds = {
   'tool.returned': z.strictObject({
     call: callIdSchema,
     outcome: z.enum(toolOutcomes),
-    output: jsonSchema,
+    output: jsonSchema.refine(
+      output => jsonBytes(output) <= limits.valueBytes,
+      `expected at most ${limits.valueBytes} bytes; a larger value is a blob`,
+    ),
+    /** The bytes that this result holds; its output names them where they belong. [LOG-5] */
+    blobs: heldBlobsSchema.optional(),
     /** Versions of the facts that this call read. */
     basis: basisSchema.optional(),
     /** The tool asks that the run sleeps once every call of the step has its result. */

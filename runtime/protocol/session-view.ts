@@ -31,6 +31,8 @@ export type SessionView = {
   passport: Passport | null
   /** Events that the server does not have yet. */
   pending: number
+  /** Blobs that the server had no room for, so that only this device has them. */
+  blobsOnlyHere: number
   /** Events that the server refused, without those that `divergence` tells of. */
   rejected: number
   /** The latest work of this device that custody had moved on from, and what was chosen about it. [CUS-4] */

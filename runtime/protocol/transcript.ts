@@ -1,3 +1,4 @@
+import type {BlobRef} from './blob.ts'
 import type {DataOf, LoggedEvent} from './event.ts'
 import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
@@ -17,7 +18,7 @@ export type ToolEntry = Base & {
   tool: string
   input: Json
   /** The call's own result; null while there is none. */
-  result: {outcome: 'ok' | 'error' | 'denied' | 'aborted' | 'superseded'; output: Json} | null
+  result: {outcome: 'ok' | 'error' | 'denied' | 'aborted' | 'superseded'; output: Json; blobs?: BlobRef[]} | null
   /** Set when the call became an operation on the server. */
   operation: {
     id: string
@@ -182,7 +183,8 @@ function updateCard(
   if ('unreadable' in event || durability.status === 'rejected') return false
   if (event.kind === 'tool.returned') {
     const card = calls.get(event.data.call)
-    if (card) card.result = {outcome: event.data.outcome, output: event.data.output}
+    const {outcome, output, blobs} = event.data
+    if (card) card.result = {outcome, output, ...(blobs && {blobs})}
     return true
   }
   if (!('operation' in event.data) || event.kind === 'operation.proposed') return false

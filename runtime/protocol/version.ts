@@ -6,7 +6,15 @@ export const limits = {
   bodyBytes: 1024 * 1024,
   batchEvents: 500,
   eventBytes: 256 * 1024,
+  /** A larger value is kept as a blob, and so is whatever is no JSON. [LOG-5] */
   valueBytes: 64 * 1024,
+  blobBytes: 8 * 1024 * 1024,
+  /** Blobs that one event may hold. */
+  eventBlobs: 16,
+  /** What the blobs of a session may grow to, on a device and on the server. */
+  sessionBlobBytes: 64 * 1024 * 1024,
+  /** Characters of a text that are shown where only its blob stands. */
+  blobExcerpt: 1000,
   slotBytes: 16 * 1024,
   jsonDepth: 64,
   messageCharacters: 16_000,

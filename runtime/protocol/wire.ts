@@ -17,6 +17,8 @@ import {limits} from './version.ts'
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
  *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
  *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
+ *     │ PUT, GET /v1/sessions/:id/blobs/:blob ──────▶ the bytes of a blob, put before the event that names it; where
+ *     │                                               there is no room the event is taken without them [LOG-5]
  *     │ GET  /v1/sessions?device=id ────────────────▶ the subject's sessions with their heads, and what this device
  *     │                                               has to purge; it answers POST /v1/erasures/purged [RET-3]
  *     │ POST /v1/erasures, GET /v1/erasures/:id ────▶ erase a session or a subject; what is done and outstanding

@@ -1,3 +1,4 @@
+import type {BlobId} from '../protocol/blob.ts'
 import type {DivergenceRecord, Resolution} from '../protocol/divergence.ts'
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
@@ -38,11 +39,24 @@ export type SetAside = {
   divergence: {id: EventId; base: number} | null
 }
 
+/** Whether the server has a blob, as far as this device knows; `no_room`: it has said that it does not take it. */
+export type BlobState = 'unsent' | 'no_room' | 'sent'
+
+/** Bytes by the hash of their content, as one session holds them. */
+export interface BlobReads {
+  /** Of the session, or of what it inherits. */
+  blob(session: SessionId, id: BlobId): Promise<Uint8Array | null>
+  /** What the blobs of a session come to. */
+  blobBytes(session: SessionId): Promise<number>
+  /** Those that are not sent, oldest first. */
+  unsentBlobs(session: SessionId): Promise<{id: BlobId; noRoom: boolean}[]>
+}
+
 /**
  * Guarantee of every method: what a resolved promise reports is on disk; a rejected one changed nothing.
  * One process opens a store at a time.
  */
-export interface DeviceStore {
+export interface DeviceStore extends BlobReads {
   /** This device's id, made on first use and kept with the data; whether its user wants it online. */
   device(): Promise<{id: DeviceId; online: boolean}>
   setOnline(online: boolean): Promise<void>
@@ -82,6 +96,8 @@ export interface DeviceStore {
   agents(): Promise<{agents: AgentListing[]; fetchedAt: number} | null>
   saveAgents(agents: readonly AgentListing[], fetchedAt: number): Promise<void>
   document(session: SessionId, name: string): Promise<StoredDocument | null>
+  /** Only what is sent next depends on this, never what is kept. */
+  markBlob(session: SessionId, id: BlobId, state: BlobState): Promise<void>
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>
   /** Rewrites the files, so that nothing of what was deleted can be read from them; nothing else runs meanwhile. [RET-3] */
@@ -98,8 +114,8 @@ export type ErasedSession = {
   unsent: number
 }
 
-export interface UnitOfWork {
-  /** Saves the events as pending, in the order given. */
+export interface UnitOfWork extends BlobReads {
+  /** Saves the events as pending, in the order given; refuses one that names bytes which are not on this device. */
   append(events: readonly LoggedEvent[], head: number): Promise<void>
   /** Saves or upgrades an event to confirmed at its seq. */
   confirm(event: LoggedEvent): Promise<void>
@@ -124,6 +140,8 @@ export interface UnitOfWork {
   /** Takes the place of the snapshot and of all updates behind it. */
   saveDocument(session: SessionId, name: string, snapshot: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<StoredDocument | null>
+  /** Keeps bytes under the id that is theirs; the caller has checked it. Once more changes nothing but bytes that were spoilt. */
+  saveBlob(session: SessionId, blob: {id: BlobId; bytes: Uint8Array; state: BlobState}): Promise<void>
   fact(key: string): Promise<(Fact & {fetchedAt: number}) | null>
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */

@@ -125,4 +125,18 @@ export const migrations: readonly string[] = [
     item text not null, embedder text not null, vector bytea not null, primary key (item, embedder)
   );
   `,
+  `
+  -- Each session has copies of its own, so that erasing one takes nothing from another.
+  create table holdfast_blobs (
+    session text not null,
+    id text not null,
+    place bigint generated always as identity,
+    size int not null,
+    bytes bytea not null,
+    -- Whether the server has these bytes, as far as this device knows; no_room: it has said that it does not take them.
+    state text not null check (state in ('unsent', 'no_room', 'sent')),
+    primary key (session, id)
+  );
+  create index holdfast_blobs_unsent on holdfast_blobs (session, place) where state <> 'sent';
+  `,
 ]

@@ -10,6 +10,7 @@ const tablesOfSession = [
   'holdfast_documents',
   'holdfast_document_updates',
   'holdfast_divergences',
+  'holdfast_blobs',
 ] as const
 
 /** Copies that are of a subject and of no session. */

@@ -9,6 +9,7 @@ import type {DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrations} from './migrations.ts'
+import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInheritedTitle, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
@@ -36,6 +37,8 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     pending: (session, limit) => pending(db, session, limit),
     rejected: session => rejected(db, session),
     ...divergenceReads(db),
+    ...blobReads(db),
+    markBlob: (session, id, state) => markBlob(db, session, id, state),
     fact: key => factOf(db, key),
     saveFact: (fact, fetchedAt) => saveFact(db, fact, fetchedAt),
     renewFact: async ({key, value, version}, fetchedAt) => {
@@ -63,7 +66,10 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
 function unitOfWork(tx: Transaction): UnitOfWork {
   return {
     append: async (events, head) => {
-      for (const event of events) await insertEvent(tx, event, 'pending', endOfLog, head)
+      for (const event of events) {
+        await insertEvent(tx, event, 'pending', endOfLog, head)
+        await requireBlobs(tx, event)
+      }
     },
     confirm: event => insertEvent(tx, event, 'accepted', event.seq ?? 0),
     reject: async (id, reason, head) => {
@@ -73,6 +79,8 @@ function unitOfWork(tx: Transaction): UnitOfWork {
       )
     },
     ...divergenceWrites(tx),
+    ...blobReads(tx),
+    ...blobWrites(tx),
     save: record => saveRecord(tx, record),
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),

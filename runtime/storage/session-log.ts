@@ -1,3 +1,4 @@
+import type {BlobId} from '../protocol/blob.ts'
 import {decide} from '../protocol/decide.ts'
 import {isWorthAsking} from '../protocol/divergence.ts'
 import type {Environment} from '../protocol/environment.ts'
@@ -173,6 +174,11 @@ export class SessionLog {
       })
       this.#become(next)
     })
+  }
+
+  /** Keeps bytes of this session that the server has; none of one that was erased meanwhile. [RET-3] */
+  keepBlob(blob: {id: BlobId; bytes: Uint8Array}): Promise<void> {
+    return this.#exclusively(() => this.store.transaction(unit => unit.saveBlob(this.id, {...blob, state: 'sent'})))
   }
 
   /** Keeps what the server refused, with its reasons, and folds the session without it. [SYNC-2] */

@@ -5,7 +5,7 @@ import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
-import {protocolVersion} from '../protocol/version.ts'
+import {limits, protocolVersion} from '../protocol/version.ts'
 import {
   agentListSchema,
   custodyAnswerSchema,
@@ -59,6 +59,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     setOnline: online => http.setOnline(online),
     request: (schema, method, path, body) => http.json(schema, method, path, body),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
+    putBlob: async (session, blob, bytes) => {
+      await http.json(z.strictObject({}), 'PUT', `/v1/sessions/${path(session)}/blobs/${path(blob)}`, bytes)
+    },
+    blob: (session, blob) => http.bytes(`/v1/sessions/${path(session)}/blobs/${path(blob)}`),
     pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
     sessions: device => http.json(sessionListSchema, 'GET', `/v1/sessions?device=${path(device)}`),
     purged: async (device, erasures) => {
@@ -103,6 +107,9 @@ function nullWhenUnknown(error: unknown): null {
   throw error
 }
 
+/** 512 kbit a second. */
+const slowLineBytesPerMs = 64
+
 type ServerSentEvent = {id?: string | undefined; data: string}
 
 class Http {
@@ -120,13 +127,26 @@ class Http {
   }
 
   async json<T>(schema: z.ZodType<T>, method: string, path: string, body?: unknown): Promise<T> {
-    const deadlineMs = this.options.deadlineMs ?? 15_000
-    const timeout = AbortSignal.timeout(deadlineMs)
-    const response = await this.#request(method, path, body, AbortSignal.any([timeout, this.#cut.signal]))
+    const signal = this.#deadline(body instanceof Uint8Array ? body.length : 0)
+    const response = await this.#request(method, path, body, signal)
     const answer = await response.json().catch(error => {
       throw this.#unreachable(error)
     })
     return parse(schema, answer, `${method} ${path.split('?')[0]} answer`)
+  }
+
+  async bytes(path: string): Promise<Uint8Array> {
+    const response = await this.#request('GET', path, undefined, this.#deadline(limits.blobBytes))
+    const answer = await response.arrayBuffer().catch(error => {
+      throw this.#unreachable(error)
+    })
+    return new Uint8Array(answer)
+  }
+
+  /** Bytes that have to be carried get the time that a slow line needs for them. */
+  #deadline(bytes: number): AbortSignal {
+    const ms = (this.options.deadlineMs ?? 15_000) + bytes / slowLineBytesPerMs
+    return AbortSignal.any([AbortSignal.timeout(ms), this.#cut.signal])
   }
 
   /** The events of a server-sent stream; breaks it after a long silence, since a dead connection says nothing. */
@@ -179,18 +199,19 @@ class Http {
     const token = await beforeAbort(signal, this.options.token()).catch(error => {
       throw this.#unreachable(error)
     })
+    const bytes = body instanceof Uint8Array
     const headers = {
       ...trace,
       authorization: `Bearer ${token}`,
       [protocolHeader]: String(protocolVersion),
-      ...(body !== undefined && {'content-type': 'application/json'}),
+      ...(body !== undefined && {'content-type': bytes ? 'application/octet-stream' : 'application/json'}),
     }
     const send = tracedFetch(this.options.fetch ?? fetch)
     const response = await send(new URL(path, this.options.url), {
       method,
       headers,
       signal,
-      ...(body !== undefined && {body: JSON.stringify(body)}),
+      ...(body !== undefined && {body: bytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)}),
     }).catch(error => {
       throw this.#unreachable(error)
     })

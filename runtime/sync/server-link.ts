@@ -1,5 +1,6 @@
 import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
+import type {BlobId} from '../protocol/blob.ts'
 import type {Envelope} from '../protocol/event.ts'
 import type {Fact, FactAnswer, FactsRequest} from '../protocol/fact.ts'
 import type {ApprovalId, DeviceId, ErasureId, MemoryId, SessionId} from '../protocol/ids.ts'
@@ -15,6 +16,13 @@ import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, Session
 export interface ServerLink {
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   pull(session: SessionId, after: number): Promise<Page>
+  /**
+   * Keeps bytes that an event will name, once however often they come; `budget_exhausted` when there is no room for them,
+   * and then the event is taken without them. [LOG-5]
+   */
+  putBlob(session: SessionId, blob: BlobId, bytes: Uint8Array): Promise<void>
+  /** The bytes as the server has them, for the caller to check; `budget_exhausted` when it never had room for them. */
+  blob(session: SessionId, blob: BlobId): Promise<Uint8Array>
   /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
   sessions(device: DeviceId): Promise<SessionList>
   purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>

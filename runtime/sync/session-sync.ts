@@ -1,8 +1,10 @@
+import {HoldfastError} from '../protocol/errors.ts'
 import type {Envelope, LoggedEvent} from '../protocol/event.ts'
 import {jsonBytes} from '../protocol/json.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {lackingBlobs, sendBlobs, untilBlobs} from './blob-sync.ts'
 import {acceptedInOrder, rejections} from './read-verdicts.ts'
 import type {ServerLink} from './server-link.ts'
 
@@ -14,10 +16,22 @@ const batchBytes = limits.bodyBytes - 16 * 1024
  * Restartable anywhere, since both halves only say again what the records say. [SYNC-1, SYNC-3, SYNC-4]
  */
 export async function syncSession(link: ServerLink, store: DeviceStore, log: SessionLog): Promise<void> {
+  let sentAgain = false
   for (;;) {
-    const batch = withinBytes((await store.pending(log.id, limits.batchEvents)).map(asStored))
+    const events = untilBlobs(await store.pending(log.id, limits.batchEvents))
+    const batch = withinBytes(events.map(asStored))
     if (batch.length === 0) break
+    await sendBlobs(link, store, log.id, events)
     const {verdicts, head} = await link.push(log.id, batch)
+    const lacking = lackingBlobs(verdicts)
+    for (const id of lacking) await store.markBlob(log.id, id, 'unsent')
+    if (lacking.length > 0 && sentAgain) {
+      throw new HoldfastError('not_durable', `the server lacks the bytes of ${lacking.join(', ')}, which it was sent`)
+    }
+    if (lacking.length > 0) {
+      sentAgain = true
+      continue
+    }
     await log.receive(acceptedInOrder(batch, verdicts))
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log)

@@ -5,6 +5,7 @@ import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts
 import type {LiveMessage} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
+import {sendLeftBlobs} from './blob-sync.ts'
 import type {CuttableLink} from './http-link.ts'
 import {pullSession, syncSession} from './session-sync.ts'
 import {backoffMs, initialSync, onSignal, type SyncSignal, type SyncState} from './sync-state.ts'
@@ -41,6 +42,8 @@ export class SyncClient {
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
   /** Sessions that are not tried again by themselves until the server speaks of them or the connection is new. */
   readonly #refused = new Set<SessionId>()
+  /** Sessions whose left blobs this process has tried to send: once, since each try carries the bytes. */
+  readonly #triedLeft = new Set<SessionId>()
   readonly #active = new Set<Promise<void>>()
   /** One retry at a time for each session and for the catch-up, however often it is asked for. [SYNC-6] */
   readonly #retries = new Map<SessionId | 'catch-up', ReturnType<typeof setTimeout>>()
@@ -189,6 +192,7 @@ export class SyncClient {
         Object.assign(job, {again: false, pull: false})
         if (pull && !isOnlyHere(log)) await pullSession(this.parts.link, log)
         await syncSession(this.parts.link, this.parts.store, log)
+        await this.#sendLeft(session)
       } while (job.again)
       this.#busy.delete(session)
       this.#failedCalls = 0
@@ -204,6 +208,12 @@ export class SyncClient {
       const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
       if (!gone) this.#retryLater(session, () => this.#sync(session, true))
     }
+  }
+
+  async #sendLeft(session: SessionId): Promise<void> {
+    if (this.#triedLeft.has(session)) return
+    await sendLeftBlobs(this.parts.link, this.parts.store, session)
+    this.#triedLeft.add(session)
   }
 
   /** With the connection gone, the next `hello` catches up by itself; with it alive, this one call is tried again. [SYNC-6] */

@@ -2,7 +2,13 @@ import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {MortalProcess} from './crash-points.ts'
 
 /** What changes a store besides its transactions; everything else it has only reads. */
-const writes: readonly PropertyKey[] = ['setOnline', 'saveFact', 'saveAgents', 'scrub'] satisfies (keyof DeviceStore)[]
+const writes: readonly PropertyKey[] = [
+  'setOnline',
+  'saveFact',
+  'saveAgents',
+  'markBlob',
+  'scrub',
+] satisfies (keyof DeviceStore)[]
 
 /**
  * The store of a process that can die before and after each of its transactions and other writes, and inside of one

@@ -1,3 +1,4 @@
+import {blobsOf} from '../../runtime/protocol/blob.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
@@ -8,6 +9,7 @@ import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
 import {type AppendBatch, appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
+import {lackingError} from './blobs.ts'
 import {commitBatch} from './commit-batch.ts'
 import {goneError} from './erase.ts'
 import {judgeEvent, remember} from './judge-event.ts'
@@ -96,7 +98,8 @@ async function judge(
   event: Event,
   hash: string,
 ): Promise<EventVerdict> {
-  const judgement = judgeEvent(batch.state, known, {event, hash, fault: await sourceFault(locked, event)})
+  const fault = (await sourceFault(locked, event)) ?? (await blobFault(locked, event))
+  const judgement = judgeEvent(batch.state, known, {event, hash, fault})
   if ('verdict' in judgement) return judgement.verdict
   const {seq} = batch.accept(event, hash)
   for (const {kind, run, data} of judgement.consequences) {
@@ -104,6 +107,11 @@ async function judge(
   }
   remember(known, event, seq, hash)
   return {status: 'accepted', id: event.id, seq}
+}
+
+async function blobFault(locked: LockedSession, event: Event): Promise<HoldfastError | null> {
+  const lacks = await locked.lacking(blobsOf(event))
+  return lacks.length > 0 ? lackingError(event, lacks) : null
 }
 
 async function sourceFault(locked: LockedSession, event: Event): Promise<HoldfastError | null> {

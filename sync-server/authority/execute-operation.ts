@@ -84,6 +84,6 @@ async function call(row: LedgerRow, {definition, input}: Prepared): Promise<Outc
 export function storable(receipt: unknown): Json {
   const json = jsonSchema.safeParse(receipt ?? null)
   if (!json.success) return {note: 'The receipt was not JSON and is not kept.'}
-  if (jsonBytes(json.data) > limits.valueBytes) return {note: 'The receipt was over 64 KiB and is not kept.'}
-  return redactSecrets(json.data)
+  const clean = redactSecrets(json.data)
+  return jsonBytes(clean) > limits.valueBytes ? {note: 'The receipt was over 64 KiB and is not kept.'} : clean
 }

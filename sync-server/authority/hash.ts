@@ -2,8 +2,12 @@ import {type Envelope, type Event, eventContent} from '../../runtime/protocol/ev
 import type {Json} from '../../runtime/protocol/json.ts'
 
 /** SHA-256 of the UTF-8 text, lower-case hex. */
-export async function sha256(text: string): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+export function sha256(text: string): Promise<string> {
+  return hashBytes(new TextEncoder().encode(text))
+}
+
+export async function hashBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', bytes)
   return Array.from(new Uint8Array(hash), byte => byte.toString(16).padStart(2, '0')).join('')
 }
 

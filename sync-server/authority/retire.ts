@@ -1,4 +1,5 @@
 import {cutoff, type Retention} from '../retention.ts'
+import {unnamedMs} from './blobs.ts'
 import {type Eraser, finishErasure} from './erase.ts'
 
 /** Records of one kind that one round takes; the next round goes on. */
@@ -9,6 +10,7 @@ export async function sweepRetention(eraser: Eraser, retention: Retention): Prom
   const {store, environment, layers} = eraser
   const now = environment.now()
   await eraseIdleSessions(eraser, cutoff(retention.transcripts, now))
+  await store.blobs.dropUnnamed(now - unnamedMs, perRound)
   const [receipts, audit] = [cutoff(retention.receipts, now), cutoff(retention.audit, now)]
   if (receipts !== null) await store.keeping.dropReceipts(receipts, perRound)
   if (audit !== null) await store.keeping.dropAudit(audit, perRound)

@@ -24,7 +24,13 @@ export function speaksProtocol(): MiddlewareHandler<Env> {
   }
 }
 
-export function bodyWithinLimit(bytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
+/** The body of a PUT is the bytes of a blob, that of anything else is JSON. */
+export function bodyWithinLimit(jsonBytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
+  const [json, blob] = [within(jsonBytes), within(limits.blobBytes)]
+  return (c, next) => (c.req.method === 'PUT' ? blob : json)(c, next)
+}
+
+function within(bytes: number): MiddlewareHandler<Env> {
   return bodyLimit({
     maxSize: bytes,
     onError: () => {

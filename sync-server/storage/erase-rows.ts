@@ -53,6 +53,7 @@ const layers: readonly RowLayer[] = [
     kept: null,
     statement: `DELETE FROM hf_events WHERE ${ofSession} AND kind = 'document.updated'`,
   },
+  {name: 'blobs', kept: null, statement: `DELETE FROM hf_blobs WHERE ${ofSession}`},
   {name: 'transcript', kept: null, statement: `DELETE FROM hf_events WHERE ${ofSession}`},
   {name: 'calls', kept: null, statement: `DELETE FROM hf_calls WHERE ${ofSession}`},
   {name: 'runs', kept: null, statement: `DELETE FROM hf_runs WHERE ${ofSession}`},

@@ -188,4 +188,15 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_calls_by_session ON hf_calls (tenant, session)',
     ],
   },
+  {
+    name: 'blobs',
+    statements: [
+      // Without bytes it says that there was no room for them.
+      `CREATE TABLE hf_blobs (
+        tenant TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, size BIGINT NOT NULL, bytes BYTEA,
+        named BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (tenant, session, id))`,
+      'CREATE INDEX hf_blobs_room ON hf_blobs (tenant, session, size) WHERE bytes IS NOT NULL',
+      'CREATE INDEX hf_blobs_unnamed ON hf_blobs (at) WHERE named = 0',
+    ],
+  },
 ]

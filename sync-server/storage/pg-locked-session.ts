@@ -3,6 +3,7 @@ import type {CallId, EventId, OperationId, RunId, SessionId, SubjectId} from '..
 import {storedSession} from '../../runtime/protocol/session.ts'
 import {foldSlots, type Slots, slotHistoryKinds} from '../../runtime/protocol/slots.ts'
 import {insertAudit} from './pg-audit.ts'
+import {lackingBlobs} from './pg-blobs.ts'
 import {changeDue} from './pg-due-work.ts'
 import {jsonText, projectEvents, type Where} from './project-events.ts'
 import {placeholders, type SqlQuery, type SqlValue, valuesList} from './sql.ts'
@@ -26,6 +27,7 @@ export function lockedSession(tx: SqlQuery, key: SessionKey, row: SessionRow): L
     state: storedSession(row.state),
     known: events => known(tx, key, events),
     headOf: session => headOf(tx, key, subject, session),
+    lacking: blobs => lackingBlobs(tx, key, blobs),
     usage: of => toolUsage(tx, key, of),
     slotsAsOf: (session, seq) => slotsAsOf(tx, key, session, seq),
     append: (sealed, commit) => append(tx, {tenant: key.tenant, session: key.session, subject}, sealed, commit),

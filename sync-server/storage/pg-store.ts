@@ -3,6 +3,7 @@ import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
 import {pgApproverKeys} from './pg-approver-keys.ts'
 import {pgAudit} from './pg-audit.ts'
+import {pgBlobs} from './pg-blobs.ts'
 import {pgDelegations} from './pg-delegations.ts'
 import {pgDevices} from './pg-devices.ts'
 import {pgDueWork} from './pg-due-work.ts'
@@ -33,6 +34,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
   const one = wall.sql
   return {
     sessions: pgSessions(one),
+    blobs: pgBlobs(one, wall.across('blobs that no event names')),
     ledger: pgLedger(one),
     approvals: pgApprovals(one),
     audit: pgAudit(one),

@@ -1,7 +1,9 @@
 import type {Endorsement} from '../../runtime/protocol/approval.ts'
+import {blobsOf} from '../../runtime/protocol/blob.ts'
 import type {DataOf, Event, EventOf} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
+import {nameBlobs} from './pg-blobs.ts'
 import {projectRunTotals} from './project-run-totals.ts'
 import {type SqlQuery, type SqlValue, valuesList} from './sql.ts'
 import {callsIn, type SealedEvent} from './store.ts'
@@ -21,6 +23,7 @@ export async function projectEvents(
   for (const {event} of sealed) {
     await project(tx, where, event, at)
     await projectRunTotals(tx, where, event, at)
+    await nameBlobs(tx, where, blobsOf(event))
   }
 }
 

@@ -1,4 +1,5 @@
 import type {ApprovalRecord} from '../../runtime/protocol/approval.ts'
+import type {BlobId, BlobRef} from '../../runtime/protocol/blob.ts'
 import type {Envelope, Event} from '../../runtime/protocol/event.ts'
 import type {
   ApprovalId,
@@ -19,6 +20,7 @@ import type {Basis} from '../../runtime/protocol/tool.ts'
 import type {AgentListing, AgentManifest, SessionSummary, UncertainItem} from '../../runtime/protocol/wire.ts'
 import type {Owner} from '../principal.ts'
 import type {DelegationBook, KeyBook} from './approver-records.ts'
+import type {BlobShelf} from './blob-shelf.ts'
 import type {DueChange, DueWork} from './due-work.ts'
 import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
@@ -28,6 +30,7 @@ import type {ModelCallBook, TokenStore} from './token-store.ts'
 /** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
 export interface Store {
   readonly sessions: SessionStore
+  readonly blobs: BlobShelf
   readonly ledger: Ledger
   readonly approvals: ApprovalBook
   readonly audit: AuditTrail
@@ -94,6 +97,8 @@ export interface LockedSession {
   headOf(session: SessionId): Promise<number | null>
   /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
   slotsAsOf(session: SessionId, seq: number): Promise<Slots>
+  /** Of the blobs that an event would name, those that are not here in this size; the others stay until this transaction ends. */
+  lacking(blobs: readonly BlobRef[]): Promise<BlobId[]>
   /**
    * What has been started of a tool in this tenant, as of now: nobody else starts one until this transaction ends, so
    * that of two processes only one sees the last free place. With a subject, only what that subject proposed.

@@ -11,6 +11,8 @@ type Table = {
   key: readonly string[]
   /** Columns that hold JSON as text. */
   json: readonly string[]
+  /** Read from here instead, so many rows at a time. */
+  from?: {select: string; rows: number}
 }
 
 const mySessions = 'session IN (SELECT id FROM hf_sessions WHERE tenant = $1 AND subject = $2)'
@@ -19,6 +21,19 @@ const mySessions = 'session IN (SELECT id FROM hf_sessions WHERE tenant = $1 AND
 export const subjectTables: readonly Table[] = [
   {layer: 'sessions', name: 'hf_sessions', where: 'subject = $2', key: ['id'], json: ['agent', 'title', 'state']},
   {layer: 'events', name: 'hf_events', where: mySessions, key: ['session', 'seq'], json: ['body']},
+  {
+    layer: 'blobs',
+    name: 'hf_blobs',
+    where: mySessions,
+    key: ['session', 'id'],
+    json: [],
+    // Each may be large, and JSON has no bytes.
+    from: {
+      select: `(SELECT tenant, session, id, size, named, at,
+        TRANSLATE(ENCODE(bytes, 'base64'), CHR(10), '') AS bytes FROM hf_blobs)`,
+      rows: 1,
+    },
+  },
   {layer: 'runs', name: 'hf_runs', where: mySessions, key: ['id'], json: []},
   {
     layer: 'operations',
@@ -100,14 +115,14 @@ export async function* subjectRecords(sql: Sql, owner: Owner): AsyncIterable<{la
 }
 
 async function* rowsOf(sql: Sql, table: Table, {tenant, subject}: Owner): AsyncIterable<Json> {
-  const {name, where, key, json} = table
+  const {name, where, key, json, from = {select: name, rows: pageRows}} = table
   let after: SqlValue[] | null = null
   for (;;) {
     const beyond: string = after ? `AND (${key.join(', ')}) > (${key.map((_, i) => `$${i + 4}`).join(', ')})` : ''
     const rows: {text: string}[] = await sql.query<{text: string}>(
-      `SELECT CAST(row_to_json(t) AS TEXT) AS text FROM ${name} t
+      `SELECT CAST(row_to_json(t) AS TEXT) AS text FROM ${from.select} t
        WHERE tenant = $1 AND ${where} ${beyond} ORDER BY ${key.join(', ')} LIMIT $3`,
-      [tenant, subject, pageRows, ...(after ?? [])],
+      [tenant, subject, from.rows, ...(after ?? [])],
     )
     for (const {text} of rows) {
       const row = JSON.parse(text) as Record<string, Json>
@@ -116,6 +131,6 @@ async function* rowsOf(sql: Sql, table: Table, {tenant, subject}: Owner): AsyncI
       for (const column of json) row[column] = row[column] === '' ? null : JSON.parse(row[column] as string)
       yield row
     }
-    if (rows.length < pageRows) return
+    if (rows.length < from.rows) return
   }
 }

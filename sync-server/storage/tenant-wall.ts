@@ -5,6 +5,7 @@ export type AcrossTenants =
   | 'due work'
   | 'unfinished erasures'
   | 'retention'
+  | 'blobs that no event names'
   | 'memory that ended'
   | 'model calls left open'
   | 'token streams that ended'

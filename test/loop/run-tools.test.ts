@@ -3,7 +3,6 @@ import * as z from 'zod'
 import {defineTool} from '../../runtime/loop/define.ts'
 import {runTool, type ToolFunction} from '../../runtime/loop/run-tools.ts'
 import type {FactReading} from '../../runtime/protocol/fact.ts'
-import {limits} from '../../runtime/protocol/version.ts'
 import {cast} from '../support/events.ts'
 
 const {session, run, read} = cast()
@@ -21,6 +20,7 @@ function runWith(implementation: ToolFunction | undefined, change: {deadlineMs?:
     implementation,
     deadlineMs: 60_000,
     signal: never,
+    readBlob: async () => new Uint8Array([1, 2, 3]),
     readFact: async key => factOf(key),
     readFacts: async keys => keys.map(factOf),
     context: {session, run, slots: {read: () => ({})}},
@@ -43,12 +43,6 @@ const table: [string, ToolFunction | undefined, string, unknown][] = [
   ['a throw of no error', () => Promise.reject('plain'), 'error', {error: 'plain'}],
   ['a value that JSON cannot hold', () => ({at: new Date()}), 'error', {error: expect.stringContaining('got Date')}],
   ['a number that JSON would change', () => -0, 'error', {error: expect.stringContaining('finite number')}],
-  [
-    'a value over 64 KiB',
-    () => 'x'.repeat(limits.valueBytes),
-    'error',
-    {error: expect.stringContaining('65538 bytes')},
-  ],
   ['no implementation', undefined, 'error', {error: expect.stringContaining('no implementation')}],
 ]
 
@@ -56,7 +50,7 @@ describe('a tool', () => {
   test.each(table)(
     '[LOG-4] that gives %s has exactly one result that can be stored',
     async (_, implementation, outcome, output) => {
-      expect(await runWith(implementation)).toEqual({call: read, outcome, output})
+      expect(await runWith(implementation)).toEqual({result: {call: read, outcome, output}, blobs: []})
     },
   )
 
@@ -66,7 +60,7 @@ describe('a tool', () => {
       told = signal
       return new Promise(() => undefined)
     }
-    const result = await runWith(hanging, {deadlineMs: 5})
+    const {result} = await runWith(hanging, {deadlineMs: 5})
     expect(result).toMatchObject({outcome: 'error', output: {error: 'look did not answer within 5 ms'}})
     expect(told).toMatchObject({aborted: true})
   })
@@ -93,6 +87,7 @@ describe('a tool', () => {
       await facts.read('order/none')
       throw new Error('too late')
     }
-    expect(await runWith(reading)).toMatchObject({outcome: 'error', basis: {'order/A17': 'v-order/A17'}})
+    const {result} = await runWith(reading)
+    expect(result).toMatchObject({outcome: 'error', basis: {'order/A17': 'v-order/A17'}})
   })
 })

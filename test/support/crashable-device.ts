@@ -99,6 +99,10 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     // In the background, at no certain point among the others.
     saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),
     document: (...args) => read(() => store.document(...args)),
+    blob: (...args) => read(() => store.blob(...args)),
+    blobBytes: id => read(() => store.blobBytes(id)),
+    unsentBlobs: id => read(() => store.unsentBlobs(id)),
+    markBlob: (...args) => write('marking a blob', () => store.markBlob(...args)),
     erased: id => read(() => store.erased(id)),
     allErased: () => read(() => store.allErased()),
     scrub: () => write('a rewrite of the files', () => store.scrub()),

@@ -1,0 +1,101 @@
+import type {BlobId, BlobRef} from '../../runtime/protocol/blob.ts'
+import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {BlobPut, BlobRoom, BlobShelf} from './blob-shelf.ts'
+import {placeholders, type Sql, type SqlQuery} from './sql.ts'
+
+/** Any number that stays the same: "blob" in ASCII. */
+const roomLock = 0x626c6f62
+
+const mySession = 'SELECT id FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3'
+
+export function pgBlobs(sql: Sql, across: Sql): BlobShelf {
+  return {
+    put: ({tenant, subject}, session, {id, bytes, at}, room) =>
+      sql.transaction(async tx => {
+        // The session's row is held, as by an erasure and by every append, so that none of them is under way meanwhile.
+        const [mine] = await tx.query(`${mySession} FOR UPDATE`, [tenant, session, subject])
+        if (!mine) return null
+        const known = await hold(tx, {tenant, session, id, at})
+        if (known === 'bytes') return {kept: true}
+        const put = await roomFor(tx, {tenant, session, bytes: bytes.length}, room)
+        await tx.query(
+          `INSERT INTO hf_blobs (tenant, session, id, size, bytes, named, at) VALUES ($1, $2, $3, $4, $5, 0, $6)
+           ON CONFLICT (tenant, session, id) DO UPDATE SET bytes = excluded.bytes`,
+          [tenant, session, id, bytes.length, put.kept ? bytes : null, at],
+        )
+        return put
+      }),
+    get: async ({tenant, subject}, session, id) => {
+      const [row] = await sql.query<{bytes: Uint8Array | null}>(
+        `SELECT bytes FROM hf_blobs WHERE tenant = $1 AND session IN (${mySession}) AND id = $4`,
+        [tenant, session, subject, id],
+      )
+      return row ?? null
+    },
+    dropUnnamed: async (before, limit) => {
+      const dropped = await across.query(
+        `DELETE FROM hf_blobs WHERE named = 0 AND (tenant, session, id) IN
+           (SELECT tenant, session, id FROM hf_blobs WHERE named = 0 AND at < $1 ORDER BY at LIMIT $2) RETURNING 1`,
+        [before, limit],
+      )
+      return dropped.length
+    },
+  }
+}
+
+type Place = {tenant: TenantId; session: SessionId}
+
+/** The day in which an event has to name it begins again. */
+async function hold(
+  tx: SqlQuery,
+  {tenant, session, id, at}: Place & {id: BlobId; at: number},
+): Promise<'bytes' | 'nothing'> {
+  const [row] = await tx.query<{kept: boolean}>(
+    `UPDATE hf_blobs SET at = $4 WHERE tenant = $1 AND session = $2 AND id = $3 RETURNING bytes IS NOT NULL AS kept`,
+    [tenant, session, id, at],
+  )
+  return row?.kept ? 'bytes' : 'nothing'
+}
+
+/** One at a time in a tenant, after the lock of the session, by everybody in this order: nobody waits in a circle. */
+async function roomFor(
+  tx: SqlQuery,
+  {tenant, session, bytes}: Place & {bytes: number},
+  room: BlobRoom,
+): Promise<BlobPut> {
+  await tx.query('SELECT pg_advisory_xact_lock($2, hashtext($1))', [tenant, roomLock])
+  const [row] = await tx.query<{mine: number | null; all_of_it: number | null}>(
+    `SELECT SUM(CASE WHEN session = $2 THEN size END) AS mine, SUM(size) AS all_of_it
+     FROM hf_blobs WHERE tenant = $1 AND bytes IS NOT NULL`,
+    [tenant, session],
+  )
+  const used: BlobRoom = {sessionBytes: Number(row?.mine ?? 0), tenantBytes: Number(row?.all_of_it ?? 0)}
+  for (const full of ['sessionBytes', 'tenantBytes'] as const) {
+    if (used[full] + bytes > room[full]) return {kept: false, full, used: used[full]}
+  }
+  return {kept: true}
+}
+
+/** What these events would name and is not here, or has another size; what is here stays until the transaction ends. */
+export async function lackingBlobs(
+  tx: SqlQuery,
+  {tenant, session}: Place,
+  refs: readonly BlobRef[],
+): Promise<BlobId[]> {
+  if (refs.length === 0) return []
+  const rows = await tx.query<{id: string; size: number}>(
+    `SELECT id, size FROM hf_blobs
+     WHERE tenant = $1 AND session = $2 AND id IN (${placeholders(refs.length, 2)}) ORDER BY id FOR UPDATE`,
+    [tenant, session, ...refs.map(({$blob}) => $blob)],
+  )
+  const sizes = new Map(rows.map(({id, size}) => [id, Number(size)]))
+  return refs.flatMap(({$blob, bytes}) => (sizes.get($blob) === bytes ? [] : [$blob]))
+}
+
+export async function nameBlobs(tx: SqlQuery, {tenant, session}: Place, refs: readonly BlobRef[]): Promise<void> {
+  if (refs.length === 0) return
+  await tx.query(
+    `UPDATE hf_blobs SET named = 1 WHERE tenant = $1 AND session = $2 AND id IN (${placeholders(refs.length, 2)})`,
+    [tenant, session, ...refs.map(({$blob}) => $blob)],
+  )
+}
