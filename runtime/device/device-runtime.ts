@@ -128,6 +128,11 @@ class DeviceRuntime {
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
+        onBlobsSent: session =>
+          void this.#open(session).then(
+            open => open.look(),
+            () => undefined,
+          ),
         onMemoryChanged: () => this.#memory?.reached(),
         // A copy that cannot be refreshed now stays what it is, with its age.
         onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),

@@ -21,11 +21,11 @@ export async function sendBlobs(
   for (const {id} of await store.unsentBlobs(session)) if (named.has(id)) await sendBlob(link, store, session, id)
 }
 
-/** There may be room by now; asks no further once there is none. */
-export async function sendLeftBlobs(link: ServerLink, store: DeviceStore, session: SessionId): Promise<void> {
-  for (const {id, noRoom} of await store.unsentBlobs(session)) {
-    if (noRoom && !(await sendBlob(link, store, session, id))) return
-  }
+/** There may be room by now; asks no further once there is none. How many were sent. */
+export async function sendLeftBlobs(link: ServerLink, store: DeviceStore, session: SessionId): Promise<number> {
+  const left = (await store.unsentBlobs(session)).filter(({noRoom}) => noRoom)
+  for (const [sent, {id}] of left.entries()) if (!(await sendBlob(link, store, session, id))) return sent
+  return left.length
 }
 
 /** False when there was no room. */

@@ -145,7 +145,7 @@ class Http {
 
   /** Bytes that have to be carried get the time that a slow line needs for them. */
   #deadline(bytes: number): AbortSignal {
-    const ms = (this.options.deadlineMs ?? 15_000) + bytes / slowLineBytesPerMs
+    const ms = (this.options.deadlineMs ?? 15_000) + Math.ceil(bytes / slowLineBytesPerMs)
     return AbortSignal.any([AbortSignal.timeout(ms), this.#cut.signal])
   }
 

@@ -21,6 +21,8 @@ export type SyncParts = {
   /** On every connect and whenever the registry of agents moved. */
   onAgentsChanged(): void
   onMemoryChanged?(): void
+  /** Blobs that the server had no room for are there now. */
+  onBlobsSent?(session: SessionId): void
   /** Resolves when nothing of it is left on this device. */
   purge(orders: readonly PurgeOrder[]): Promise<void>
   /** The server takes nothing of this session, for good, and why; null once it takes something again. */
@@ -212,8 +214,9 @@ export class SyncClient {
 
   async #sendLeft(session: SessionId): Promise<void> {
     if (this.#triedLeft.has(session)) return
-    await sendLeftBlobs(this.parts.link, this.parts.store, session)
+    const sent = await sendLeftBlobs(this.parts.link, this.parts.store, session)
     this.#triedLeft.add(session)
+    if (sent > 0) this.parts.onBlobsSent?.(session)
   }
 
   /** With the connection gone, the next `hello` catches up by itself; with it alive, this one call is tried again. [SYNC-6] */

@@ -1,4 +1,6 @@
 import {foldDocument, readText} from '../documents/shared-text.ts'
+import {blobIdOf} from '../loop/storable-result.ts'
+import {blobsOf} from '../protocol/blob.ts'
 import {isReadable, type LoggedEvent} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
@@ -29,6 +31,7 @@ export async function outcomeOf(
   const events = await device.store.read(id, everything)
   const kept = events.filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)
   faults.push(...callFaults(kept), ...(link ? await syncFaults(device.process.name, link, id, events) : []))
+  faults.push(...(await blobFaults(device, link, kept)))
   const documents: Record<string, string> = {}
   for (const event of kept) {
     if (!isReadable(event) || event.kind !== 'document.updated') continue
@@ -69,6 +72,27 @@ function callFaults(events: readonly LoggedEvent[]): string[] {
     if (event.kind === 'tool.returned') results.set(event.data.call, (results.get(event.data.call) ?? 0) + 1)
   }
   return [...results].flatMap(([call, count]) => (count > 1 ? [`${call} has ${count} results`] : []))
+}
+
+/** What an event holds is here or with the server, and is what its id says; what this device made is with the server too. [LOG-5] */
+async function blobFaults(
+  {store, process: {name}}: TestDevice,
+  link: ServerLink | null,
+  events: readonly LoggedEvent[],
+): Promise<string[]> {
+  const faults: string[] = []
+  for (const event of events) {
+    for (const {$blob} of blobsOf(event)) {
+      const here = await store.blob(event.session, $blob)
+      const there = (await link?.blob(event.session, $blob).catch(() => null)) ?? null
+      for (const bytes of [here, there]) {
+        if (bytes && (await blobIdOf(new Uint8Array(bytes))) !== $blob) faults.push(`${name}: ${$blob} is other bytes`)
+      }
+      if (!here && !there) faults.push(`${name}: ${$blob} is nowhere`)
+      if (link && !there) faults.push(`${name}: ${$blob} never reached the server`)
+    }
+  }
+  return faults
 }
 
 /** Everything is with the server, and the server has nothing else. [LOG-2, SYNC-4] */

@@ -1,3 +1,4 @@
+import type {BlobRef} from '../../runtime/protocol/blob.ts'
 import type {DataOf, Event, Kind} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
@@ -51,6 +52,7 @@ export function storyOf(session: SessionId) {
       const data = {approval, operation, digest, role: 'lead', reason: 'Large.', expiresAt, shown}
       return event('approval.requested', data, serverSide)
     },
+    returned: (blobs: BlobRef[]) => event('tool.returned', {call, outcome: 'ok', output: null, blobs}, {run}),
     voided: () => event('operation.voided', {operation, reason: 'Changed.'}, serverSide),
   }
 }

@@ -3,6 +3,7 @@ import type {SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts
 import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import type {LockedSession, SealedEvent, SessionKey, Store} from '../../sync-server/storage/store.ts'
 import {deviceSeqKey} from '../../sync-server/storage/store.ts'
+import {blobContract} from './blobs.ts'
 import {dueWorkContract} from './due-work.ts'
 import {sealedBatch, storyOf} from './store-story.ts'
 
@@ -171,6 +172,7 @@ export function storeContract(name: string, open: () => Promise<OpenedStore>): v
     })
 
     dueWorkContract(() => opened.store)
+    blobContract(() => opened.store)
 
     test('[ID-3] the list holds the subject’s sessions only, latest first, no more than asked', async () => {
       const key = newKey()

@@ -115,7 +115,7 @@ function refunds(process: MortalProcess, payments: {operation: string; orderId: 
 }
 
 /** Where these scenarios write; everything else that a store does must only be alive. */
-const transactions = ['locked', 'record']
+const transactions = ['locked', 'record', 'put']
 
 /** The store of a server that can die before and after each of its transactions. */
 function mortalStore(store: Store, process: MortalProcess): Store {
