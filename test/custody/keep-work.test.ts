@@ -8,6 +8,7 @@ import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import type {OpenedDatabase} from '../../runtime/storage/pglite/opened-database.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
 import {SessionLog} from '../../runtime/storage/session-log.ts'
+import {everyByte, refOf} from '../support/blobs.ts'
 import {crashableStore, Killer} from '../support/crashable-device.ts'
 import {kindsOf, ofKind} from '../support/desk-scenes.ts'
 import {confirmed, repliedEvents, type Scribe, scribe} from '../support/events.ts'
@@ -93,6 +94,28 @@ describe('[CUS-4] kept work', () => {
     const {current} = (await store.session(there))!
     expect(current.calls).toEqual([])
     expect(foldPending(current, [])).toEqual(current)
+  })
+
+  test('[LOG-5] that held bytes holds them in the branch too; what names bytes that are not here is not taken', async () => {
+    const desk = scribe()
+    const {log, store} = await parts(desk)
+    const events = repliedEvents(desk)
+    await log.receive(confirmed(events.slice(0, 2)))
+    for (const event of [...events.slice(2), desk.event('tool.called')]) await log.append(event.actor, [draftOf(event)])
+    const returned = desk.event('tool.returned')
+    const {$blob: id, ...ref} = refOf(everyByte)
+    const data = {...returned.data, blobs: [{$blob: id, ...ref}]}
+    const append = () => log.append(returned.actor, [{...draftOf(returned), data} as Draft])
+    const before = log.record
+    await expect(append()).rejects.toMatchObject({code: 'bad_input', details: {blob: id}})
+    expect(log.record).toBe(before)
+    await store.transaction(unit => unit.saveBlob(desk.names.session, {id, bytes: everyByte, state: 'sent'}))
+    await append()
+    await log.receive(confirmed([desk.event('custody.granted')], 2))
+    const {there} = await settle(desk, 'keep')
+    expect([...((await store.blob(there, id)) ?? [])]).toEqual([...everyByte])
+    expect(await store.unsentBlobs(there)).toEqual([{id, noRoom: false}])
+    expect(await store.unsentBlobs(desk.names.session)).toEqual([])
   })
 
   test('[WRK-3] brings the slots that it had changed', async () => {

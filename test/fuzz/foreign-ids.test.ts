@@ -6,6 +6,7 @@ import type {EventId} from '../../runtime/protocol/ids.ts'
 import type {ApproverKey} from '../../runtime/protocol/intent.ts'
 import {serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
 import {proposalOf} from '../memory/support/teller.ts'
+import {refOf} from '../support/blobs.ts'
 import {approverDevice} from '../sync-server/support/approver-device.ts'
 import {call, headersOf, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
@@ -21,6 +22,8 @@ let server: SyncServer
 type Ids = {
   session: string
   gone: string
+  /** What the bytes of a blob say. */
+  blob: string
   run: string
   approval: string
   operation: string
@@ -31,7 +34,9 @@ type Ids = {
   subject: string
   fact: string
 }
-type Asked = {path: string; body?: unknown}
+type Asked = {path: string; body?: unknown; put?: string}
+
+const blobPath = (session: string, blob: string) => `/v1/sessions/${session}/blobs/${refOf(Buffer.from(blob)).$blob}`
 const owners: {who: Who; ids: Ids}[] = []
 
 /** `ids` are an owner's or nobody's; `own` is what the caller has itself, the same in both questions. */
@@ -53,6 +58,15 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
     ({session}) => ({path: `/v1/sessions/${session}/events`}),
     ({session}) => ({path: `/v1/sessions/${session}/events?after=1`}),
     ({gone}) => ({path: `/v1/sessions/${gone}/events`}),
+  ],
+  'PUT /v1/sessions/:id/blobs/:blob': [
+    ({session, blob}) => ({path: blobPath(session, blob), put: blob}),
+    ({session}, {event}) => ({path: blobPath(session, event), put: event}),
+    ({gone}, {event}) => ({path: blobPath(gone, event), put: event}),
+  ],
+  'GET /v1/sessions/:id/blobs/:blob': [
+    ({session, blob}) => ({path: blobPath(session, blob)}),
+    ({gone, blob}) => ({path: blobPath(gone, blob)}),
   ],
   'POST /v1/sessions/:id/custody': [
     ({session}, {device}) => ({path: `/v1/sessions/${session}/custody`, body: {device, sawEpoch: 1}}),
@@ -154,6 +168,8 @@ beforeAll(async () => {
       const refund = device.refund({orderId: 'A1', cents: 6000})
       await device.push(server, [device.open(), ...refund.events])
       await server.idle()
+      const blob = `what ${subject} of ${tenant} keeps`
+      await ask(who, {path: blobPath(device.session, blob), put: blob})
       const item = (await inbox(server, {...who, roles: ['lead']})).find(({run}) => run === refund.run)
       const gone = testDevice(who)
       await gone.push(server, [gone.open()])
@@ -169,7 +185,7 @@ beforeAll(async () => {
       owners.push({
         who,
         ids: {
-          ...{session: device.session, gone: gone.session, run: refund.run, erasure: body.erasure, fact},
+          ...{session: device.session, gone: gone.session, blob, run: refund.run, erasure: body.erasure, fact},
           ...{approval: item?.approval ?? '', operation: item?.operation ?? '', subject},
           ...{delegation: delegation.delegation, key: added.key, memory: proposal.id},
         },
@@ -179,7 +195,13 @@ beforeAll(async () => {
 })
 
 const nobody = (): Ids => ({
-  ...{session: env.id('session'), gone: env.id('session'), run: env.id('run'), approval: env.id('approval')},
+  ...{
+    session: env.id('session'),
+    gone: env.id('session'),
+    blob: 'nothing',
+    run: env.id('run'),
+    approval: env.id('approval'),
+  },
   ...{operation: env.id('operation'), delegation: env.id('delegation'), key: env.id('key')},
   ...{
     memory: env.id('memory'),
@@ -189,8 +211,9 @@ const nobody = (): Ids => ({
   },
 })
 
-async function ask(who: Who, {path, body}: Asked) {
-  const init = body === undefined ? {} : {method: 'POST', body: JSON.stringify(body)}
+async function ask(who: Who, {path, body, put}: Asked) {
+  const post = body === undefined ? {} : {method: 'POST', body: JSON.stringify(body)}
+  const init = put === undefined ? post : {method: 'PUT', body: put}
   const response = await server.app.request(path, {headers: headersOf(who), ...init})
   return {status: response.status, body: await response.text(), headers: [...response.headers]}
 }
@@ -240,7 +263,13 @@ describe('somebody else’s ids', () => {
         const foreign = owners.filter(({who}) => who.tenant !== caller.tenant)
         const pick = (index: number) => foreign[(mixture[index] ?? 0) % foreign.length]?.ids ?? nobody()
         const mixed: Ids = {
-          ...{session: pick(0).session, gone: pick(1).gone, run: pick(2).run, approval: pick(3).approval},
+          ...{
+            session: pick(0).session,
+            gone: pick(1).gone,
+            blob: pick(0).blob,
+            run: pick(2).run,
+            approval: pick(3).approval,
+          },
           ...{operation: pick(3).operation, delegation: pick(4).delegation, key: pick(5).key, memory: pick(0).memory},
           ...{erasure: pick(4).erasure, fact: pick(5).fact, subject: 'nobody'},
         }

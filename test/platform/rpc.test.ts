@@ -1,8 +1,13 @@
 import {afterEach, describe, expect, test} from 'vitest'
+import {giveAway} from '../../runtime/platform/give-away.ts'
 import {connectService, exposeService} from '../../runtime/platform/rpc.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 
+const [given, kept] = [Uint8Array.of(1, 2, 3), Uint8Array.of(4)]
+
 const desk = {
+  give: async () => giveAway(given),
+  show: async () => kept,
   add: async (a: number, b: number) => a + b,
   refuse: async () => {
     const cause = new Error('disk is full')
@@ -35,6 +40,19 @@ describe('calls between contexts', () => {
   test('a call returns what the method returned', async () => {
     const {service} = connect()
     expect(await Promise.all([service.add(1, 2), service.add(3, 4)])).toEqual([3, 7])
+  })
+
+  test('bytes that are given away move, over one connection and the next; what is only shown is copied', async () => {
+    const leader = connect()
+    const {port1, port2} = new MessageChannel()
+    const follower = {give: () => leader.service.give(), show: () => leader.service.show()}
+    const stop = exposeService(follower, port1 as never)
+    const {service} = connectService<typeof follower>(port2 as never)
+    expect([[...(await service.give())], [...(await service.show())]]).toEqual([[1, 2, 3], [4]])
+    expect([given.byteLength, kept.byteLength]).toEqual([0, 1])
+    stop()
+    port1.close()
+    port2.close()
   })
 
   test('[CUS-5] an error keeps its code, message, details and cause on the other side', async () => {

@@ -17,8 +17,8 @@ const scan = defineTool({name: 'scan', description: 'Scans a letter into the arc
 const clerk = defineAgent({name: 'clerk', version: '1', instructions: 'Keep records.', tools: [photograph, scan]})
 const list = Array.from({length: 4000}, (_, i) => `line ${i} of a long letter`)
 
-/** The whole story: both tools run in one breath, each holding bytes of its own. */
-const test_ = () => ({
+/** Both tools run in one breath, each holding bytes of its own. */
+const story = () => ({
   agent: clerk,
   model: promptModel(prompt =>
     prompt.at(-1)?.role === 'tool'
@@ -52,20 +52,20 @@ const test_ = () => ({
 test('[LOG-5] [SYNC-4] a device that dies at any write or request while it keeps and sends blobs ends with all of them, here and there', {
   timeout: 900_000,
 }, async () => {
-  const report = await crashEverywhere(test_())
+  const report = await crashEverywhere(story())
   expect(JSON.stringify(report.failures)).toBe('[]')
   const [{transcript} = {transcript: []}] = report.undisturbed.sessions
   const held = JSON.stringify(transcript).match(/"blobs":\[/g)
   expect(held).toHaveLength(2)
   for (const place of ['a transaction', 'putBlob', 'markBlob', 'push']) {
-    for (const moment of ['before', 'after']) expect(report.deaths).toContain(`laptop: ${moment} ${place}`)
+    expect(report.deaths).toContain(`laptop: after ${place}`)
   }
 })
 
 test('[LOG-5] [SYNC-4] a server that dies before or after any of its transactions meanwhile ends with all of them too', {
   timeout: 900_000,
 }, async () => {
-  const report = await crashEverywhere({...test_(), dies: 'server'})
+  const report = await crashEverywhere({...story(), dies: 'server'})
   expect(JSON.stringify(report.failures)).toBe('[]')
-  for (const moment of ['before', 'after']) expect(report.deaths).toContain(`server: ${moment} put`)
+  expect(report.deaths).toContain('server: after put')
 })

@@ -3,7 +3,9 @@ import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {ErrorBody} from '../../runtime/protocol/errors.ts'
 import type {SessionList} from '../../runtime/protocol/wire.ts'
 import {type DataLayer, type ErasureScope, serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
+import {bytesWith, refOf} from '../support/blobs.ts'
 import {rowsByTable, tablesWith} from '../support/scan-database.ts'
+import {putBlob} from '../sync-server/support/blob-calls.ts'
 import {call, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {decide, deskServers, inbox} from '../sync-server/support/desk-server.ts'
@@ -33,7 +35,7 @@ const purged = (device: TestDevice, erasures: string[]) =>
   call(server, device.who, '/v1/erasures/purged', {device: device.device, erasures})
 const layer = (body: ErasureReceipt, name: string) => body.layers.find(one => one.name === name)
 
-/** A session with words in every place that the server keeps: log, title, document, operation, approval, audit. */
+/** A session with words in every place that the server keeps: log, title, document, blob, operation, approval, audit. */
 async function fullSession(who: Who): Promise<TestDevice & {approval: string; operation: string}> {
   const device = testDevice(who)
   const said = device.post(words)
@@ -45,6 +47,8 @@ async function fullSession(who: Who): Promise<TestDevice & {approval: string; op
     device.event('document.updated', {document: 'draft', update: btoa(words)}),
     ...refund.events,
   ])
+  const bytes = bytesWith(words)
+  await putBlob(server, who, device.session, refOf(bytes).$blob, bytes)
   await server.idle()
   const item = (await inbox(server, lead)).find(({operation}) => operation === refund.operation)
   if (!item) throw new Error('no approval')
@@ -72,6 +76,7 @@ describe('erasing a session', () => {
       expect(await tablesWith(database.db, btoa(words))).toEqual([])
       expect(layer(body, 'transcript')?.removed).toBeGreaterThan(4)
       expect(layer(body, 'documents')).toMatchObject({removed: 1})
+      expect(layer(body, 'blobs')).toEqual({name: 'blobs', removed: 1, kept: null})
       expect(layer(body, 'ledger')).toMatchObject({removed: 1, kept: expect.stringContaining('receipts')})
     },
   )

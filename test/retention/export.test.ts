@@ -2,7 +2,9 @@ import {beforeAll, describe, expect, test} from 'vitest'
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {DataLayer, SyncServer} from '../../sync-server/index.ts'
 import {subjectTables} from '../../sync-server/storage/subject-records.ts'
+import {everyByte, refOf} from '../support/blobs.ts'
 import {rowsByTable} from '../support/scan-database.ts'
+import {putBlob} from '../sync-server/support/blob-calls.ts'
 import {call, headersOf, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {decide, deskServers, inbox} from '../sync-server/support/desk-server.ts'
@@ -38,6 +40,7 @@ beforeAll(async () => {
     const refund = device.refund({orderId: 'A1', cents: 6000})
     await device.push(server, [device.open(), ...refund.events])
     await server.idle()
+    await putBlob(server, who, device.session, refOf(everyByte).$blob, everyByte)
     await device.push(server, [device.post('Half a character: \ud800, and \0.')])
     const gone = testDevice(who)
     await gone.push(server, [gone.open()])
@@ -84,6 +87,11 @@ describe('the export of a subject', () => {
     for (const {record} of lines) expect(record.tenant ?? 'acme').toBe('acme')
     expect(lines.filter(({layer}) => layer === 'notebook')).toEqual([
       {layer: 'notebook', record: {remembered: `of ${ana.subject}`}},
+    ])
+    const blob = lines.find(({layer}) => layer === 'blobs')?.record
+    expect([blob?.id, [...Buffer.from(String(blob?.bytes), 'base64')]]).toEqual([
+      refOf(everyByte).$blob,
+      [...everyByte],
     ])
     const said = lines.find(({layer, record}) => layer === 'events' && JSON.stringify(record.body).includes('Half'))
     expect(said?.record.body).toMatchObject({data: {text: 'Half a character: \ud800, and \0.'}})

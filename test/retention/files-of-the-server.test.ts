@@ -5,8 +5,10 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {createSyncServer, openPgStore, pgliteSql, type Sql, type SyncServer} from '../../sync-server/index.ts'
+import {bytesWith, refOf} from '../support/blobs.ts'
 import {realPostgres} from '../support/real-postgres.ts'
 import {filesWith} from '../support/scan-files.ts'
+import {putBlob} from '../sync-server/support/blob-calls.ts'
 import {call, trustingAuth, type Who} from '../sync-server/support/caller.ts'
 import {testDevice} from '../sync-server/support/device.ts'
 import {refundDesk} from '../sync-server/support/refund-desk.ts'
@@ -42,6 +44,8 @@ async function fill(server: SyncServer) {
     const random = Buffer.from(crypto.getRandomValues(new Uint8Array(6000))).toString('hex')
     await device.push(server, [device.post(`${words} ${random}`)])
   }
+  const bytes = bytesWith(words, 6000)
+  await putBlob(server, who, device.session, refOf(bytes).$blob, bytes)
   return device
 }
 

@@ -9,6 +9,6 @@ export function refOf(bytes: Uint8Array, type = 'application/octet-stream'): Blo
 }
 
 /** Bytes that nobody else has, with these words in them if there are any. */
-export function bytesWith(words = '', length = 3000): Uint8Array {
+export function bytesWith(words = '', length = 3000): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat([randomBytes(length), Buffer.from(words)]))
 }
