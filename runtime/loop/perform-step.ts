@@ -1,13 +1,13 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
-import {type BlobId, overBudget} from '../protocol/blob.ts'
+import type {BlobId} from '../protocol/blob.ts'
 import {type RunUsage, usageOf, wallLeftMs} from '../protocol/budget.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import {sameJson} from '../protocol/json.ts'
 import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
@@ -17,7 +17,8 @@ import type {SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
-import type {NextStep} from './next-step.ts'
+import {keepResult} from './keep-result.ts'
+import {afterReply, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
 import type {Pause} from './provider-pause.ts'
@@ -25,7 +26,7 @@ import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
-import {runTool, type ToolFunction, type ToolResult, type ToolReturn, type ToolRun} from './run-tools.ts'
+import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
 import {summarise} from './summarise.ts'
 import {compactionOf, manifestOf} from './view-drafts.ts'
@@ -67,7 +68,7 @@ export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perfor
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
   #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
-  #prepared: {event: EventId; view: PreparedView} | null = null
+  #prepared: {step: StepId; view: PreparedView} | null = null
 
   constructor(private readonly parts: LoopParts) {}
 
@@ -146,16 +147,10 @@ export class StepPerformer {
     const {agent} = this.#host(state)
     const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
     const view = prepareView(agent, sources.seen, sources.beside)
-    const event = this.parts.environment.id('event')
+    const step = this.parts.environment.id('step')
     const manifest = await manifestOf(agent, sources, view, answers)
-    await this.#append([
-      {
-        ...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}),
-        id: event,
-        step: this.parts.environment.id('step'),
-      },
-    ])
-    this.#prepared = {event, view}
+    await this.#append([{...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}), step}])
+    this.#prepared = {step, view}
   }
 
   /** Nothing is stored before the summary is there: after a crash in between it is simply made again. [VIEW-3] */
@@ -193,7 +188,16 @@ export class StepPerformer {
     })
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
-    await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
+    const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
+    await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after))
+  }
+
+  /** What a reply asks for begins in its own transaction: that a tool was called is known before it runs. [LOG-6] */
+  #begun(state: SessionState): Draft[] {
+    const step = afterReply(state, this.parts.environment.now())
+    if (step?.do === 'run-tools') return intents(state, step.calls)
+    if (step?.do === 'propose-operations') return step.calls.map(call => this.#proposal(state, call))
+    return []
   }
 
   /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
@@ -208,17 +212,17 @@ export class StepPerformer {
 
   /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
   async #viewOf(run: RunState, host: AgentHost): Promise<PreparedView> {
-    const prepared = run.step?.prepared
-    if (!prepared) throw new HoldfastError('internal', 'a model call needs a prepared step')
-    if (this.#prepared?.event === prepared) return this.#prepared.view
-    const [event] = await this.parts.store.byIds([prepared])
+    const {step} = run
+    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    if (this.#prepared?.step === step.id) return this.#prepared.view
+    const [event] = await this.parts.store.byIds([step.prepared])
     if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
-      throw new HoldfastError('internal', `step ${run.step?.id}: its manifest is not in the log`)
+      throw new HoldfastError('internal', `step ${step.id}: its manifest is not in the log`)
     }
     const {exact, lacking, view} = await rebuildView({...this.parts, hosts: [host]}, event)
     if (!exact) {
       const why = lacking.map(({part, why}) => `${part}: ${why}`).join(' ')
-      throw new HoldfastError('internal', `step ${run.step?.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
+      throw new HoldfastError('internal', `step ${step.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
         details: {retryable: false},
       })
     }
@@ -226,8 +230,8 @@ export class StepPerformer {
   }
 
   async #runTools(calls: CallState[], state: SessionState): Promise<void> {
-    const intents = calls.filter(call => !call.called)
-    if (intents.length > 0) await this.#append(intents.map(call => runDraft(state, 'tool.called', {call: call.id})))
+    const begun = intents(state, calls)
+    if (begun.length > 0) await this.#append(begun)
     const local = calls.filter(call => call.effect === 'local')
     const reads = calls.filter(call => call.effect === 'read')
     await Promise.all(reads.map(call => this.#runRead(call, state)))
@@ -237,24 +241,13 @@ export class StepPerformer {
   async #runRead(call: CallState, state: SessionState): Promise<void> {
     const result = await runTool({...this.#toolRun(call), ...this.#reads()})
     try {
-      const returned = async (unit: UnitOfWork) => [
-        runDraft(state, 'tool.returned', await this.#keepBlobs(unit, result)),
-      ]
-      await this.parts.log.appendWith(this.#actor, returned)
+      await this.parts.log.appendWith(this.#actor, async unit => [
+        runDraft(state, 'tool.returned', await keepResult(unit, this.parts.log.id, result)),
+      ])
     } catch (error) {
       if (!HoldfastError.is(error, 'too_large')) throw error
       await this.#append([runDraft(state, 'tool.returned', toolError(call, error.message))])
     }
-  }
-
-  /** A result and the bytes that it holds are one transaction: neither is ever here without the other. [LOG-5] */
-  async #keepBlobs(unit: UnitOfWork, {result, blobs}: ToolResult): Promise<ToolReturn> {
-    if (blobs.length === 0) return result
-    const {id} = this.parts.log
-    for (const {ref, bytes} of blobs) await unit.saveBlob(id, {id: ref.$blob, bytes, state: 'unsent'})
-    const fault = overBudget(await unit.blobBytes(id))
-    if (fault) throw new HoldfastError('too_large', fault, {details: {field: 'blobs'}})
-    return result
   }
 
   /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
@@ -275,7 +268,7 @@ export class StepPerformer {
         }
         const patch = slots.changes()
         const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
-        const result = await this.#keepBlobs(unit, returned)
+        const result = await keepResult(unit, this.parts.log.id, returned)
         return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
       })
     } catch (error) {
@@ -318,8 +311,8 @@ export class StepPerformer {
     return proposalDraft(state, call, this.parts.environment.id('operation'))
   }
 
-  #append(drafts: readonly Draft[]): Promise<void> {
-    return this.parts.log.append(this.#actor, drafts)
+  #append(drafts: readonly Draft[], follow?: (state: SessionState) => Draft[]): Promise<void> {
+    return this.parts.log.append(this.#actor, drafts, follow)
   }
 
   get #actor(): Actor {
@@ -390,6 +383,10 @@ export class StepPerformer {
 
 function atBound({pin: {budgets}}: RunState): 'stop' | 'alert' {
   return budgets.onBound === 'partial' ? 'stop' : 'alert'
+}
+
+function intents(state: SessionState, calls: readonly CallState[]): Draft[] {
+  return calls.filter(call => !call.called).map(call => runDraft(state, 'tool.called', {call: call.id}))
 }
 
 function isMessage(event: LoggedEvent): event is Message {

@@ -2,8 +2,12 @@ import type {LanguageModelV3Prompt} from '@ai-sdk/provider'
 import type {PGlite} from '@electric-sql/pglite'
 import {describe, expect, test} from 'vitest'
 import {defineAgent} from '../../runtime/node.ts'
-import {promptModel, said} from '../../runtime/testing.ts'
-import {deskHost, until} from '../support/crashable-device.ts'
+import type {ToolEntry} from '../../runtime/protocol/transcript.ts'
+import {limits} from '../../runtime/protocol/version.ts'
+import {openTestDatabase, promptModel, said} from '../../runtime/testing.ts'
+import {clerkHost, clerkModel} from '../support/blob-clerk.ts'
+import {bytesWith} from '../support/blobs.ts'
+import {deskHost, openDevice, until} from '../support/crashable-device.ts'
 import {desk as deskAgent} from '../support/desk.ts'
 import {deskScenes, kindsOf} from '../support/desk-scenes.ts'
 import {rowsByTable} from '../support/scan-database.ts'
@@ -146,6 +150,49 @@ describe('transcript', () => {
       expect(late).toBeLessThan(early * 1.1)
     }
     await scene.device.close()
+  })
+
+  test('[LOG-5] [VIEW-4] a tool that brings a picture every turn swells neither state nor log nor view, and its session ends at a bound', async () => {
+    const database = await openTestDatabase()
+    const pictures = Array.from({length: 9}, () => bytesWith('', limits.blobBytes))
+    let turn = 0
+    const host = clerkHost(() => ({picture: pictures[turn++ % pictures.length]}))
+    const subject = 'painter'
+    const link = await desk.shop.link(subject)
+    link.setOnline(false)
+    const device = await openDevice({
+      db: database.db,
+      shop: desk.shop,
+      subject,
+      model: clerkModel(),
+      hosts: [host],
+      link,
+    })
+    await device.sessions.setOnline(false)
+    const session = await device.sessions.openSession({agent: 'desk'})
+    const results: unknown[] = []
+    for (let said = 1; said <= pictures.length + 1; said++) {
+      await session.send('fetchFile')
+      const view = await until(session, ({status, entries}) => {
+        return status === 'completed' && entries.filter(({type}) => type === 'message').length === said
+      })
+      const card = view.entries.findLast(({type}) => type === 'tool') as ToolEntry
+      results.push(card.result?.outcome === 'ok' ? 'ok' : JSON.stringify(card.result?.output))
+      expect(JSON.stringify(view).length).toBeLessThan(30_000)
+    }
+    const eight = Array.from({length: 8}, () => 'ok')
+    // The ninth is one too many; the first again is here already and costs nothing.
+    expect(results).toEqual([...eight, expect.stringContaining('at most 67108864 are kept'), 'ok'])
+    const {rows} = await database.db.query<{state: number; log: number; blobs: number}>(
+      `select (select sum(length(confirmed) + length(current)) from holdfast_sessions)::int as state,
+         (select sum(length(body)) from holdfast_events)::int as log,
+         (select sum(length(bytes)) from holdfast_blobs)::int as blobs`,
+    )
+    expect(rows[0]?.state).toBeLessThan(10_000)
+    expect(rows[0]?.log).toBeLessThan(100_000)
+    expect(rows[0]?.blobs).toBe(limits.sessionBlobBytes)
+    await device.close()
+    await database.close()
   })
 })
 
