@@ -1,7 +1,7 @@
+import {fromBase64, toBase64} from '../protocol/base64.ts'
 import type {Draft, EventOf} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {Projection, UnitOfWork} from '../storage/device-store.ts'
-import {fromBase64, toBase64} from './base64.ts'
 import {foldDocument, isUpdate} from './shared-text.ts'
 
 /**

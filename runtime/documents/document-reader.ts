@@ -1,6 +1,6 @@
+import {fromBase64, toBase64} from '../protocol/base64.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
-import {fromBase64, toBase64} from './base64.ts'
 import {foldDocument, readAt, readText, snapshotOf} from './shared-text.ts'
 
 /** Reads a session's shared documents as they are, and exactly as they were. [WRK-2, VIEW-2] */

@@ -1,4 +1,4 @@
-export type SqlValue = string | number | Uint8Array | null
+export type SqlValue = string | number | null
 export type SqlRow = Record<string, unknown>
 
 /** Runs one statement with `$1` parameters and gives its rows. */

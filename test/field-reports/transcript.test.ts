@@ -152,7 +152,9 @@ describe('transcript', () => {
     await scene.device.close()
   })
 
-  test('[LOG-5] [VIEW-4] a tool that brings a picture every turn swells neither state nor log nor view, and its session ends at a bound', async () => {
+  test('[LOG-5] [VIEW-4] a tool that brings a picture every turn swells neither state nor log nor view, and its session ends at a bound', {
+    timeout: 180_000,
+  }, async () => {
     const database = await openTestDatabase()
     const pictures = Array.from({length: 9}, () => bytesWith('', limits.blobBytes))
     let turn = 0
