@@ -3,6 +3,8 @@ import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 import {type ModelCallName, type ModelFailure, modelCallKey} from '../../runtime/protocol/model-call.ts'
+import {modelCallFields} from '../../runtime/protocol/telemetry.ts'
+import type {FaultPlace} from '../authority/authority.ts'
 import {hashJson} from '../authority/hash.ts'
 import type {Bus} from '../bus.ts'
 import type {Owner} from '../principal.ts'
@@ -20,8 +22,10 @@ export type GatewayOptions = {
   environment: Environment
   models: Models
   budgets: TenantBudgets
-  onFault(error: unknown): void
+  onFault(error: unknown, about?: FaultPlace): void
   observe?: ObserveCall
+  /** Told of each call that ended without its finish, unless nobody wanted it any more. */
+  onFailed?(call: ObservedCall, failure: ModelFailure): Promise<void>
   limits?: Partial<GatewayLimits>
 }
 
@@ -131,9 +135,9 @@ export class ModelGateway {
     return (await this.parts.store.modelCalls.get(ref)) ? this.#follow(ref, after, signal) : null
   }
 
-  /** Ends what dead processes left open; how long words are kept is a rule of the server's `retention`. [RET-1] */
-  async sweep(): Promise<void> {
-    await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
+  /** Ends what dead processes left open, and says how much; how long words are kept is a rule of the server's `retention`. [RET-1] */
+  async sweep(): Promise<number> {
+    return await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
   }
 
   /** Ends every generation of this process, with a last part that says so. */
@@ -156,7 +160,8 @@ export class ModelGateway {
         observe(called, async () => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream),
       store,
       environment,
-      onFault,
+      onFault: error => onFault(error, {fields: modelCallFields(ref.tenant, name)}),
+      onFailed: failure => this.#track(this.parts.onFailed?.(called, failure) ?? Promise.resolve()),
       // Nobody can come back for a call without a key.
       limits: {...this.limits, ...(name === null && {graceMs: 0})},
     })

@@ -1,19 +1,31 @@
 import {SpanKind} from '@opentelemetry/api'
 import type {Event} from '../../runtime/protocol/event.ts'
+import type {Log} from '../../runtime/protocol/log-line.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import {sessionFields} from '../../runtime/protocol/telemetry.ts'
 import type {LockedSession, SealedEvent, SessionKey, SessionStore, Store} from '../storage/store.ts'
 import type {Meters} from './meters.ts'
 import {inSpan} from './spans.ts'
+import {tellAudit, tellEvent} from './told-events.ts'
 
-/** The same store, with a span for each transaction on a session, and a count of what joined its log. [OBS-1] */
-export function tracedStore(store: Store, meters: Meters): Store {
-  return {...store, sessions: {...store.sessions, locked: tracedLock(store.sessions, meters)}}
+/** The same store, with a span for each transaction on a session, and a count and a log of what joined it. [OBS-1] */
+export function tracedStore(store: Store, meters: Meters, log: Log): Store {
+  return {
+    ...store,
+    sessions: {...store.sessions, locked: tracedLock(store.sessions, meters, log)},
+    audit: {
+      ...store.audit,
+      record: async entry => {
+        await store.audit.record(entry)
+        tellAudit(log, entry)
+      },
+    },
+  }
 }
 
-type Appended = {sealed: readonly SealedEvent[]; state: SessionState}
+type Appended = {sealed: readonly SealedEvent[]; before: SessionState; state: SessionState}
 
-function tracedLock(sessions: SessionStore, meters: Meters): SessionStore['locked'] {
+function tracedLock(sessions: SessionStore, meters: Meters, log: Log): SessionStore['locked'] {
   return (key, work) =>
     inSpan(
       'holdfast.session',
@@ -30,7 +42,10 @@ function tracedLock(sessions: SessionStore, meters: Meters): SessionStore['locke
         if (kept && span.isRecording()) {
           span.setAttributes({...sessionFields(key.tenant, kept.state), 'holdfast.events': kept.sealed.length})
         }
-        for (const {event} of kept?.sealed ?? []) count(meters, key, event, kept?.state)
+        for (const {event} of kept?.sealed ?? []) {
+          count(meters, key, event, kept?.state)
+          if (kept) tellEvent(log, key, event, {before: kept.before, after: kept.state})
+        }
         return result
       },
     )
@@ -45,7 +60,7 @@ function watched(locked: LockedSession, tell: (appended: Appended) => void): Loc
     ...locked,
     append: async (sealed, commit) => {
       await locked.append(sealed, commit)
-      tell({sealed, state: commit.state})
+      tell({sealed, before: locked.state, state: commit.state})
     },
   }
 }
