@@ -6,7 +6,7 @@ import {type ModelCallName, type ModelFailure, modelCallKey} from '../../runtime
 import {modelCallFields} from '../../runtime/protocol/telemetry.ts'
 import type {FaultPlace} from '../authority/authority.ts'
 import {hashJson} from '../authority/hash.ts'
-import type {Bus} from '../bus.ts'
+import type {Bus, Poke} from '../bus.ts'
 import type {Owner} from '../principal.ts'
 import type {Store} from '../storage/store.ts'
 import type {Exhausted, ModelCallRef, NumberedPart} from '../storage/token-store.ts'
@@ -79,10 +79,9 @@ export class ModelGateway {
   constructor(private readonly parts: GatewayOptions) {
     this.limits = {...defaults, ...parts.limits}
     this.#unsubscribe = parts.bus.subscribe(poke => {
-      if (poke.type !== 'head') return
       for (const generation of this.#live.values()) {
         const {ref, name} = generation
-        if (name?.session !== poke.session || ref.tenant !== poke.tenant || ref.subject !== poke.subject) continue
+        if (!name || !isAbout(poke, ref, name)) continue
         this.#track(this.#look(generation, name).catch(parts.onFault))
       }
     })
@@ -215,6 +214,11 @@ export class ModelGateway {
     this.#running.add(work)
     void work.finally(() => this.#running.delete(work))
   }
+}
+
+function isAbout(poke: Poke, {tenant, subject}: ModelCallRef, {session}: ModelCallName): boolean {
+  if (poke.type === 'missed') return true
+  return poke.type === 'head' && poke.session === session && poke.tenant === tenant && poke.subject === subject
 }
 
 const forgotten: ModelFailure = {

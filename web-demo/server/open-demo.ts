@@ -31,7 +31,7 @@ export type DemoOptions = ShopOptions & {
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
 export async function openShop({dataDir, databaseUrl, model, log}: ShopOptions) {
-  const database = await openDatabase(dataDir, databaseUrl)
+  const database = await openDatabase({dataDir, databaseUrl, log})
   try {
     await openShopTables(database.sql)
     const shop = shopTables(database.sql)
@@ -46,6 +46,7 @@ export async function openShop({dataDir, databaseUrl, model, log}: ShopOptions) 
       models: await gatewayModels(model),
       // On a Postgres there may be other processes of this desk; a folder has one.
       sharesDatabase: databaseUrl !== undefined,
+      ...(database.bus && {bus: database.bus}),
       ...(log && {log}),
     })
     const app = new Hono()
