@@ -196,4 +196,11 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
           'operation.failed')`,
     ],
   },
+  {
+    name: 'run-totals-trouble',
+    statements: [
+      'ALTER TABLE hf_run_totals ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0',
+      'ALTER TABLE hf_run_totals ADD COLUMN refusals BIGINT NOT NULL DEFAULT 0',
+    ],
+  },
 ]

@@ -4,6 +4,7 @@ import type {Log} from '../../runtime/protocol/log-line.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import {sessionFields} from '../../runtime/protocol/telemetry.ts'
 import type {LockedSession, SealedEvent, SessionKey, SessionStore, Store} from '../storage/store.ts'
+import type {TaskBook} from '../storage/task-book.ts'
 import type {Meters} from './meters.ts'
 import {inSpan} from './spans.ts'
 import {tellAudit, tellEvent} from './told-events.ts'
@@ -12,7 +13,7 @@ import {tellAudit, tellEvent} from './told-events.ts'
 export function tracedStore(store: Store, meters: Meters, log: Log): Store {
   return {
     ...store,
-    sessions: {...store.sessions, locked: tracedLock(store.sessions, meters, log)},
+    sessions: {...store.sessions, locked: tracedLock(store, meters, log)},
     audit: {
       ...store.audit,
       record: async entry => {
@@ -25,7 +26,7 @@ export function tracedStore(store: Store, meters: Meters, log: Log): Store {
 
 type Appended = {sealed: readonly SealedEvent[]; before: SessionState; state: SessionState}
 
-function tracedLock(sessions: SessionStore, meters: Meters, log: Log): SessionStore['locked'] {
+function tracedLock({sessions, tasks}: Store, meters: Meters, log: Log): SessionStore['locked'] {
   return (key, work) =>
     inSpan(
       'holdfast.session',
@@ -44,6 +45,7 @@ function tracedLock(sessions: SessionStore, meters: Meters, log: Log): SessionSt
         }
         for (const {event} of kept?.sealed ?? []) {
           count(meters, key, event, kept?.state)
+          await countEnd(meters, tasks, key, event, kept?.state)
           if (kept) tellEvent(log, key, event, {before: kept.before, after: kept.state})
         }
         return result
@@ -75,6 +77,24 @@ function count(meters: Meters, {tenant}: SessionKey, event: Event, state: Sessio
   const {operation} = event.data
   const tool = state?.operations.find(({id}) => id === operation)?.tool ?? ''
   meters.add('holdfast.operations', {tenant, tool, status: `${what}.${status}`})
+}
+
+/** How long a run took and whether it had to recover: one row, once a run; what cannot be read is not counted. [OBS-3] */
+async function countEnd(
+  meters: Meters,
+  tasks: TaskBook,
+  {tenant}: SessionKey,
+  event: Event,
+  state: SessionState | undefined,
+): Promise<void> {
+  const outcome = endOf(event)
+  if (!outcome || !event.run) return
+  const task = await tasks.of({tenant, run: event.run}).catch(() => null)
+  const labels = {tenant, agent: state?.run?.pin.agent ?? ''}
+  if (task?.durationMs != null) meters.record('holdfast.run.duration', {...labels, outcome}, task.durationMs / 1000)
+  if (!task?.metTrouble || outcome === 'failed_retryable') return
+  meters.add('holdfast.runs.troubled', labels)
+  if (outcome === 'finished') meters.add('holdfast.runs.recovered', labels)
 }
 
 function endOf(event: Event): string | null {
