@@ -46,22 +46,11 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
       log(event, {...fieldsOf(session.state), 'holdfast.step_kind': step.do}, told)
     },
     watch: (session, loop) => {
-      let before = session.state.run
-      session.onChange(() => {
-        const {run, custody} = session.state
-        const failed = run?.ended === 'failed_retryable' || run?.ended === 'failed_final'
-        const fresh = failed && (before?.id !== run.id || before.ended !== run.ended)
-        before = run
-        if (!fresh || custody.holder !== device) return
-        const retryable = String(run.ended === 'failed_retryable')
-        log('run.failed', {...fieldsOf(session.state), 'holdfast.retryable': retryable}, failures.get(session))
+      onRunFailed(session, device, retryable => {
+        const fields = {...fieldsOf(session.state), 'holdfast.retryable': String(retryable)}
+        log('run.failed', fields, failures.get(session))
       })
-      let fault: HoldfastError | null = null
-      loop.onChange(() => {
-        if (loop.state.fault === fault) return
-        fault = loop.state.fault
-        if (fault) log('storage.fault', fieldsOf(session.state), loggedError(fault))
-      })
+      onFault(loop, fault => log('storage.fault', fieldsOf(session.state), loggedError(fault)))
     },
     refusedForGood: (state, error) => log('sync.refused', fieldsOf(state), loggedError(error)),
     rejected: (state, verdicts) => {
@@ -73,4 +62,25 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
       }
     },
   }
+}
+
+/** Calls once for each failure of a run that this device works on, wherever its events were confirmed meanwhile. */
+function onRunFailed(session: SessionLog, device: DeviceId, tell: (retryable: boolean) => void): void {
+  let before = session.state.run
+  session.onChange(() => {
+    const {run, custody} = session.state
+    const failed = run?.ended === 'failed_retryable' || run?.ended === 'failed_final'
+    const fresh = failed && (before?.id !== run.id || before.ended !== run.ended)
+    before = run
+    if (fresh && custody.holder === device) tell(run.ended === 'failed_retryable')
+  })
+}
+
+function onFault(loop: RunLoop, tell: (fault: HoldfastError) => void): void {
+  let told: HoldfastError | null = null
+  loop.onChange(() => {
+    const {fault} = loop.state
+    if (fault && fault !== told) tell(fault)
+    told = fault
+  })
 }
