@@ -37,7 +37,7 @@ function timeParam(text: string | undefined, name: string): number | null {
 }
 
 function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
-  const {completed, partial, failed, cancelled, failedOnce, recovered} = totals
+  const {completed, partial, failed, cancelled, failedOnce, metTrouble, recovered, latencyMs} = totals
   const each = (sum: number) => sum / completed
   return {
     completed,
@@ -45,7 +45,9 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
     failed,
     cancelled,
     failedOnce,
+    metTrouble,
     recovered,
+    latencyMs,
     perCompleted:
       completed === 0
         ? null
@@ -56,7 +58,7 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
             costMicros: each(totals.costMicros),
             durationMs: each(totals.durationMs),
           },
-    recoveryRate: failedOnce === 0 ? null : recovered / failedOnce,
+    recoveryRate: metTrouble === 0 ? null : recovered / metTrouble,
   }
 }
 

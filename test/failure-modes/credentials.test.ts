@@ -5,6 +5,7 @@ import {defineAgent, gatewayModel, type NodeRuntime, openRuntime} from '../../ru
 import type {Session} from '../../runtime/page/page-runtime.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {LogLine} from '../../runtime/protocol/log-line.ts'
 import type {Passport} from '../../runtime/protocol/passport.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {type ScriptedStep, scriptedModel} from '../../runtime/testing.ts'
@@ -76,10 +77,13 @@ let token: string
 let view: SessionView
 const errors: HoldfastError[] = []
 const seen: string[] = []
+const lines: LogLine[] = []
+const log = (line: LogLine) => void lines.push(line)
 
 beforeAll(async () => {
   process.env.HOLDFAST_CANARY = canaries.environment
   shop = await openTestServer({
+    log,
     models: {keyed: model},
     facts: {read: async () => ({value: {cents: 100, supplier: canaries.fact}, version: '1'})},
     operations: {
@@ -121,6 +125,7 @@ beforeAll(async () => {
     dataDir: 'memory://',
     sync: {link, token},
     retryDelayMs: 1,
+    log,
   })
   session = await runtime.openSession({agent: 'desk'})
   session.subscribe(each => seen.push(JSON.stringify(each)))
@@ -197,6 +202,16 @@ describe('credentials', () => {
       expect([name, payloads.includes(secret!)]).toEqual([name, false])
     }
     for (const call of model.calls) expect(call.headers).toBeUndefined()
+  })
+
+  test('[VIEW-5] no log line of device or server holds any of them, though each tells what went wrong', () => {
+    const told = JSON.stringify(lines)
+    for (const [name, secret] of [...everywhere, ['proposed', proposed], ['token', token]]) {
+      expect([name, told.includes(secret!)]).toEqual([name, false])
+    }
+    expect(lines.map(({event}) => event)).toEqual(
+      expect.arrayContaining(['run.failed', 'operation.uncertain', 'operation.reconciled', 'request.refused']),
+    )
   })
 
   test('[VIEW-5] no view, passport, error or its body holds any of them', async () => {
