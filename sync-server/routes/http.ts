@@ -1,7 +1,6 @@
 import type {Context, Hono} from 'hono'
 import type * as z from 'zod'
 import {type ErrorCode, HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import {type RunId, runIdSchema, type SessionId, sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import type {Principal} from '../principal.ts'
 
 export type Env = {Variables: {principal: Principal}}
@@ -56,12 +55,4 @@ function parseJson(text: string): unknown {
   } catch {
     throw new HoldfastError('bad_input', 'body: expected JSON', {details: {what: 'body', issues: []}})
   }
-}
-
-export function sessionParam(c: Ctx): SessionId {
-  return parse(sessionIdSchema, c.req.param('id'), 'session')
-}
-
-export function runParam(c: Ctx): RunId {
-  return parse(runIdSchema, c.req.param('id'), 'run')
 }

@@ -44,27 +44,27 @@ const pushed = (session: string, {event, device}: Own, more: object = {}) => ({
 
 /** How to ask about somebody's records on every route; a route that is not here fails the first test. */
 const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
-  'POST /v1/sessions/:id/events': [
+  'POST /v1/sessions/:session/events': [
     ({session}, own) => ({path: `/v1/sessions/${session}/events`, body: {events: [pushed(session, own)]}}),
     ({gone}, own) => ({path: `/v1/sessions/${gone}/events`, body: {events: [pushed(gone, own)]}}),
     ({session}, own) => ({path: `/v1/sessions/${session}/events`, body: {events: [pushed(session, own, {seq: 1})]}}),
   ],
-  'GET /v1/sessions/:id/events': [
+  'GET /v1/sessions/:session/events': [
     ({session}) => ({path: `/v1/sessions/${session}/events`}),
     ({session}) => ({path: `/v1/sessions/${session}/events?after=1`}),
     ({gone}) => ({path: `/v1/sessions/${gone}/events`}),
   ],
-  'POST /v1/sessions/:id/custody': [
+  'POST /v1/sessions/:session/custody': [
     ({session}, {device}) => ({path: `/v1/sessions/${session}/custody`, body: {device, sawEpoch: 1}}),
     ({gone}, {device}) => ({path: `/v1/sessions/${gone}/custody`, body: {device, sawEpoch: 0}}),
   ],
-  'POST /v1/approvals/:id/decision': [
+  'POST /v1/approvals/:approval/decision': [
     ({approval}) => ({
       path: `/v1/approvals/${approval}/decision`,
       body: {verdict: 'approve', digest: '0'.repeat(64)},
     }),
   ],
-  'POST /v1/approvals/:id/redemption': [
+  'POST /v1/approvals/:approval/redemption': [
     ({approval, key}) => ({
       path: `/v1/approvals/${approval}/redemption`,
       body: {
@@ -73,38 +73,38 @@ const routes: Record<string, ((ids: Ids, own: Own) => Asked)[]> = {
       },
     }),
   ],
-  'POST /v1/operations/:id/verdict': [
+  'POST /v1/operations/:operation/verdict': [
     ({operation}) => ({
       path: `/v1/operations/${operation}/verdict`,
       body: {happened: false, digest: '0'.repeat(64), reason: 'It is not there.'},
     }),
   ],
-  'POST /v1/delegations/:id/revocation': [
+  'POST /v1/delegations/:delegation/revocation': [
     ({delegation}) => ({path: `/v1/delegations/${delegation}/revocation`, body: {}}),
   ],
-  'POST /v1/approver-keys/:id/revocation': [({key}) => ({path: `/v1/approver-keys/${key}/revocation`, body: {}})],
-  'POST /v1/memory/items/:id/change': [
+  'POST /v1/approver-keys/:key/revocation': [({key}) => ({path: `/v1/approver-keys/${key}/revocation`, body: {}})],
+  'POST /v1/memory/items/:memory/change': [
     ({memory}) => ({path: `/v1/memory/items/${memory}/change`, body: {do: 'forget'}}),
   ],
-  'GET /v1/sessions/:id/effects': [
+  'GET /v1/sessions/:session/effects': [
     ({session}) => ({path: `/v1/sessions/${session}/effects?after=1`}),
     ({gone}) => ({path: `/v1/sessions/${gone}/effects`}),
   ],
-  'GET /v1/runs/:id/export': [({run}) => ({path: `/v1/runs/${run}/export`})],
-  'POST /v1/runs/:id/cancel': [({run}, {event}) => ({path: `/v1/runs/${run}/cancel`, body: {event}})],
-  'POST /v1/runs/:id/retry': [({run}, {event}) => ({path: `/v1/runs/${run}/retry`, body: {event}})],
-  'POST /v1/runs/:id/wake': [({run}) => ({path: `/v1/runs/${run}/wake`, body: {note: 'The parcel is here.'}})],
+  'GET /v1/runs/:run/export': [({run}) => ({path: `/v1/runs/${run}/export`})],
+  'POST /v1/runs/:run/cancel': [({run}, {event}) => ({path: `/v1/runs/${run}/cancel`, body: {event}})],
+  'POST /v1/runs/:run/retry': [({run}, {event}) => ({path: `/v1/runs/${run}/retry`, body: {event}})],
+  'POST /v1/runs/:run/wake': [({run}) => ({path: `/v1/runs/${run}/wake`, body: {note: 'The parcel is here.'}})],
   'GET /v1/models/streams/:key': [
     ({run}, {device}) => ({path: `/v1/models/streams/${run}.${device.replace('dev_', 'stp_')}.1.1`}),
   ],
-  'GET /v1/runs/:id/passport': [({run}) => ({path: `/v1/runs/${run}/passport`})],
+  'GET /v1/runs/:run/passport': [({run}) => ({path: `/v1/runs/${run}/passport`})],
   'GET /v1/facts/:key{.+}': [({fact}) => ({path: `/v1/facts/${encodeURIComponent(fact)}`})],
   'POST /v1/erasures': [
     ({session}) => ({path: '/v1/erasures', body: {session}}),
     ({gone}) => ({path: '/v1/erasures', body: {session: gone}}),
     ({subject}) => ({path: '/v1/erasures', body: {subject}}),
   ],
-  'GET /v1/erasures/:id': [({erasure}) => ({path: `/v1/erasures/${erasure}`})],
+  'GET /v1/erasures/:erasure': [({erasure}) => ({path: `/v1/erasures/${erasure}`})],
   'POST /v1/erasures/purged': [
     ({erasure}, {device}) => ({path: '/v1/erasures/purged', body: {device, erasures: [erasure]}}),
   ],
