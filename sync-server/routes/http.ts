@@ -28,6 +28,10 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   deadline: 504,
 }
 
+export function statusOf(code: ErrorCode): Status {
+  return statuses[code] ?? 500
+}
+
 /** What the caller is told of an error; a fault of ours keeps its words at home. */
 export function errorAnswer(c: Context, error: unknown): Response {
   const known = error instanceof HoldfastError ? error : null
