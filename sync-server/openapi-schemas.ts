@@ -16,11 +16,11 @@ import {
 } from '../runtime/protocol/memory.ts'
 import {recalledMemorySchema} from '../runtime/protocol/memory-recall.ts'
 import {memoryPushSchema} from '../runtime/protocol/memory-wire.ts'
-import {modelCallSchema, modelFailureSchema} from '../runtime/protocol/model-call.ts'
+import {modelCallKeySchema, modelCallSchema, modelFailureSchema} from '../runtime/protocol/model-call.ts'
 import {passportSchema, standingEffectsSchema} from '../runtime/protocol/passport-wire.ts'
 import {budgetsSchema, pinSchema} from '../runtime/protocol/pin.ts'
 import {operationRecordSchema} from '../runtime/protocol/run-records.ts'
-import {basisSchema, pinnedToolSchema, sha256Schema} from '../runtime/protocol/tool.ts'
+import {basisSchema, factKeySchema, pinnedToolSchema, sha256Schema} from '../runtime/protocol/tool.ts'
 import * as wire from '../runtime/protocol/wire.ts'
 
 /** What several routes speak of, under the names that the document and clients made from it use. */
@@ -59,6 +59,7 @@ const shared = {
   Delegation: delegationSchema,
   ApproverKey: approverKeySchema,
   Fact: factSchema,
+  FactKey: factKeySchema,
   Basis: basisSchema,
   Agent: wire.agentListingSchema,
   AgentManifest: wire.agentManifestSchema,
@@ -75,6 +76,7 @@ const shared = {
   MemoryProposal: memoryProposalSchema,
   RecalledMemory: recalledMemorySchema,
   ModelCall: modelCallSchema,
+  ModelCallKey: modelCallKeySchema,
   ModelFailure: modelFailureSchema,
   LiveMessage: wire.liveMessageSchema,
 } satisfies Record<string, z.ZodType>
@@ -115,13 +117,20 @@ export function schemaBook() {
     /** Every schema that has a name. */
     components: (): Record<string, JsonSchema> => {
       const {schemas} = z.toJSONSchema(registry, {...options, uri: referTo})
+      const {__shared: _, ...named} = withoutCycles(schemas)
       return Object.fromEntries(
-        Object.entries(schemas)
+        Object.entries(named)
           .map(([id, {$schema: _, $id: __, ...schema}]) => [id, schema] as const)
           .sort(([a], [b]) => (a < b ? -1 : 1)),
       )
     },
   }
+}
+
+/** The one schema that refers to itself is `z.json()`, which gets a place that no reader of OpenAPI looks in. */
+function withoutCycles(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const text = JSON.stringify(schemas)
+  return JSON.parse(text.replaceAll(/#\/components\/schemas\/__shared#\/\$defs\/\w+/g, referTo('Json')))
 }
 
 function referTo(id: string): string {

@@ -80,7 +80,7 @@ function operationOf(route: Route, book: Book, responses: Record<string, Respons
         Object.entries(answers).map(([status, answer]) => [
           status,
           {
-            description: 'description' in answer && answer.description ? answer.description : 'The answer.',
+            description: answer instanceof z.ZodType ? 'The answer, as JSON.' : answer.description,
             content: contentOf(`${titled(name)}Answer`, answer, book),
           },
         ]),
