@@ -3,7 +3,7 @@ import {approvalRecordSchema, digestSchema, endorsementSchema, inboxItemSchema} 
 import {delegationSchema} from '../runtime/protocol/delegation.ts'
 import {erasureReceiptSchema, purgeOrderSchema} from '../runtime/protocol/erasure.ts'
 import {errorBodySchema} from '../runtime/protocol/errors.ts'
-import {actorSchema, envelopeSchema} from '../runtime/protocol/event.ts'
+import {actorSchema, custodianKinds, envelopeSchema, personKinds, serverKinds} from '../runtime/protocol/event.ts'
 import {factSchema} from '../runtime/protocol/fact.ts'
 import * as ids from '../runtime/protocol/ids.ts'
 import {approverKeySchema} from '../runtime/protocol/intent.ts'
@@ -22,6 +22,7 @@ import {budgetsSchema, pinSchema} from '../runtime/protocol/pin.ts'
 import {operationRecordSchema} from '../runtime/protocol/run-records.ts'
 import {basisSchema, factKeySchema, pinnedToolSchema, sha256Schema} from '../runtime/protocol/tool.ts'
 import * as wire from '../runtime/protocol/wire.ts'
+import {modelNameSchema} from './models/call.ts'
 
 /** What several routes speak of, under the names that the document and clients made from it use. */
 const shared = {
@@ -75,11 +76,19 @@ const shared = {
   MemorySource: memorySourceSchema,
   MemoryProposal: memoryProposalSchema,
   RecalledMemory: recalledMemorySchema,
+  ModelName: modelNameSchema,
   ModelCall: modelCallSchema,
   ModelCallKey: modelCallKeySchema,
   ModelFailure: modelFailureSchema,
   LiveMessage: wire.liveMessageSchema,
 } satisfies Record<string, z.ZodType>
+
+/** The data of every kind of event, under the name of its kind. */
+const kinds = Object.entries({...personKinds, ...custodianKinds, ...serverKinds}).map(([kind, schema]) => ({
+  kind,
+  id: kind.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  schema: schema as z.ZodType,
+}))
 
 /** Taken as anything, so that one bad item harms no other in its batch: what each should be. */
 const judgedApart = new Map<unknown, keyof typeof shared>([
@@ -99,6 +108,7 @@ export function schemaBook() {
     registry.add(schema, {id})
   }
   for (const [id, schema] of Object.entries(shared)) name(id, schema)
+  for (const {id, schema} of kinds) name(id, schema)
 
   return {
     /** Refers to the schema, which gets this name unless it has one. */
@@ -144,6 +154,10 @@ const options = {
   override: ({zodSchema, jsonSchema: written}) => {
     if (zodSchema === jsonSchema) written.description = 'Any JSON that its text gives back unchanged.'
     if (zodSchema === jsonObjectSchema) Object.assign(written, {type: 'object', additionalProperties: true})
+    // An envelope is read before its kind is known, so that the data of each kind stands beside it.
+    if (zodSchema === envelopeSchema) {
+      written['x-data'] = Object.fromEntries(kinds.map(({kind, id}) => [kind, {$ref: referTo(id)}]))
+    }
     const item = judgedApart.get(zodSchema)
     if (item) Object.assign(written, {$ref: referTo(item), description: 'Judged by itself.'})
   },

@@ -8,6 +8,7 @@ import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subje
 import {approverKeySchema} from './intent.ts'
 import {jsonSchema} from './json.ts'
 import {pinnedVersionSchema} from './pin.ts'
+import {nameSchema} from './text.ts'
 import {limits} from './version.ts'
 
 /**
@@ -146,7 +147,7 @@ export const delegationListSchema = z.strictObject({delegations: z.array(delegat
 export const approverKeyListSchema = z.strictObject({keys: z.array(approverKeySchema)})
 
 /** What is published of an agent's version, and can never be changed under that version again. */
-export const agentManifestSchema = pinnedVersionSchema.omit({model: true})
+export const agentManifestSchema = pinnedVersionSchema.omit({model: true}).extend({version: nameSchema(50)})
 export type AgentManifest = z.infer<typeof agentManifestSchema>
 
 export const agentNameSchema = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected the name of an agent')

@@ -1,16 +1,17 @@
 import * as z from 'zod'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {subjectIdSchema, tenantIdSchema} from '../../runtime/protocol/ids.ts'
+import {nameSchema} from '../../runtime/protocol/text.ts'
 import type {Eraser} from '../authority/erase.ts'
-import {isStorable, type Principal, principalSchema} from '../principal.ts'
+import type {Principal} from '../principal.ts'
 import {auditActions} from '../storage/store.ts'
 import type {App} from './http.ts'
 import {handle, nothingSchema, route} from './route.ts'
 
 /** Every token of the subject that was issued until now, or the one that is named by its id (`jti`). */
 export const revocationSchema = z.strictObject({
-  subject: principalSchema.shape.subject,
-  token: z.string().min(1).max(200).refine(isStorable, 'expected well-formed text without NUL').optional(),
+  subject: subjectIdSchema,
+  token: nameSchema(200).optional(),
 })
 
 export const auditPageSchema = z.strictObject({
@@ -47,7 +48,7 @@ const readAudit = route({
   method: 'GET',
   path: '/v1/audit',
   summary: 'A page of the audit of the tenant, oldest first, for holders of the role of the auditor.',
-  query: {after: z.union([z.literal(''), z.uuid()], 'expected the id of an audit entry').default('')},
+  query: {after: z.union([z.literal(''), z.uuid('expected the id of an audit entry')]).default('')},
   answers: {200: auditPageSchema},
   errors: ['forbidden'],
 })

@@ -54,9 +54,35 @@ export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema)
 }
 
 function parseJson(text: string): unknown {
+  const expected = `expected at most ${bodyLevels} levels of nesting`
+  if (levelsOf(text) > bodyLevels) throw badBody(expected)
   try {
     return JSON.parse(text)
   } catch {
-    throw new HoldfastError('bad_input', 'body: expected JSON', {details: {what: 'body', issues: []}})
+    throw badBody('expected JSON')
   }
+}
+
+function badBody(expected: string): HoldfastError {
+  return new HoldfastError('bad_input', `body: ${expected}`, {details: {what: 'body', issues: [{field: '', expected}]}})
+}
+
+/**
+ * Far beyond what any value may have, whose own bound names the field. It is looked at in the text, since whatever walks
+ * the value afterwards may run out of stack.
+ */
+const bodyLevels = 1000
+
+function levelsOf(text: string): number {
+  let [open, most, quoted] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (quoted) {
+      if (character === '\\') at++
+      else if (character === '"') quoted = false
+    } else if (character === '"') quoted = true
+    else if (character === '[' || character === '{') most = Math.max(most, ++open)
+    else if (character === ']' || character === '}') open--
+  }
+  return most
 }

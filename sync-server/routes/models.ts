@@ -3,7 +3,7 @@ import * as z from 'zod'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {modelCallKeySchema, modelFailureSchema} from '../../runtime/protocol/model-call.ts'
 import {modelListSchema} from '../../runtime/protocol/wire.ts'
-import {callOptionsSchema} from '../models/call.ts'
+import {callOptionsSchema, modelNameSchema} from '../models/call.ts'
 import {type Models, offerOf} from '../models/config.ts'
 import type {ModelGateway} from '../models/gateway.ts'
 import type {NumberedPart} from '../storage/token-store.ts'
@@ -30,7 +30,7 @@ const askModel = route({
   method: 'POST',
   path: '/v1/models/:name/stream',
   summary: 'Asks a model, or joins a call with the same name that was begun before.',
-  params: {name: z.string().min(1).max(200)},
+  params: {name: modelNameSchema},
   body: callOptionsSchema,
   answers: {200: parts},
   errors: ['not_found', 'conflict', 'budget_exhausted', 'model_failed'],

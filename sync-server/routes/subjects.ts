@@ -4,7 +4,6 @@ import {subjectIdSchema, tenantIdSchema} from '../../runtime/protocol/ids.ts'
 import {jsonSchema} from '../../runtime/protocol/json.ts'
 import type {Eraser} from '../authority/erase.ts'
 import {exportSubject, exportVersion} from '../authority/export-subject.ts'
-import {principalSchema} from '../principal.ts'
 import type {App} from './http.ts'
 import {handle, route} from './route.ts'
 
@@ -25,7 +24,7 @@ const exportAll = route({
   method: 'GET',
   path: '/v1/subjects/:subject/export',
   summary: 'Everything that is kept of a subject, one record a line; `me` is whoever asks.',
-  params: {subject: principalSchema.shape.subject},
+  params: {subject: subjectIdSchema},
   answers: {
     200: {
       mediaType: 'application/x-ndjson',

@@ -6,7 +6,7 @@ import type {JsonSchema} from '../../../sync-server/openapi-schemas.ts'
 export type Asking = {method: string; path: string; operation: OpenApiOperation}
 /** A request as such a client would send it: `body` is a value yet, so that it can be spoiled. */
 export type Draft = {params: Record<string, string>; query: Record<string, string>; body?: unknown}
-/** Values for some of the document's schemas by name: a record that exists is found by no random id. */
+/** Values by the name of a schema, or of a field after a dot: a record that exists is found by no random id. */
 export type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>
 
 export function askingsOf(document: OpenApiDocument): Asking[] {
@@ -43,7 +43,8 @@ function arbitraryOf(schema: JsonSchema, document: OpenApiDocument, known: Known
     const name = schema.$ref.replace('#/components/schemas/', '')
     const named = document.components.schemas[name]
     if (!named) throw new Error(`${schema.$ref} is not in the document`)
-    return known[name] ?? of(named)
+    if (known[name]) return known[name]
+    return name === 'Event' ? eventOf(named, of) : of(named)
   }
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
@@ -52,7 +53,7 @@ function arbitraryOf(schema: JsonSchema, document: OpenApiDocument, known: Known
   if (Array.isArray(schema.type)) return fc.oneof(...schema.type.map(type => of({...schema, type})))
   switch (schema.type) {
     case 'object':
-      return objectOf(schema, of)
+      return objectOf(schema, of, known)
     case 'array': {
       const least = schema.minItems ?? 0
       return fc.array(of(schema.items ?? {}), {minLength: least, maxLength: Math.min(schema.maxItems ?? 3, least + 3)})
@@ -74,16 +75,39 @@ function arbitraryOf(schema: JsonSchema, document: OpenApiDocument, known: Known
   }
 }
 
+/** Of a kind that the server knows, with the data of that kind, so that there is something in it to judge. */
+function eventOf(envelope: JsonSchema, of: (inner: unknown) => fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const kinds = Object.entries(envelope['x-data'] as Record<string, JsonSchema>)
+  return fc
+    .constantFrom(...kinds)
+    .chain(([kind, data]) => fc.tuple(fc.constant(kind), of(data), of(envelope), fc.integer({min: 1, max: 20})))
+    .map(([kind, data, event, deviceSeq]) => ({...(event as object), kind, data, deviceSeq, seq: null, v: 1}))
+}
+
 function leastOf({minimum, exclusiveMinimum}: JsonSchema, step: number): number {
   return minimum ?? (typeof exclusiveMinimum === 'number' ? exclusiveMinimum + step : 0)
 }
 
-function objectOf(schema: JsonSchema, of: (inner: unknown) => fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+function objectOf(
+  schema: JsonSchema,
+  of: (inner: unknown) => fc.Arbitrary<unknown>,
+  known: Known,
+): fc.Arbitrary<unknown> {
   const {properties = {}, required = [], additionalProperties: others, propertyNames = {type: 'string'}} = schema
-  const named = Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, of(inner)]))
+  const named = Object.fromEntries(
+    Object.entries(properties).map(([name, inner]) => [
+      name,
+      (hasChoice(inner) ? undefined : known[`.${name}`]) ?? of(inner),
+    ]),
+  )
   const own = fc.record(named, {requiredKeys: required})
   if (typeof others !== 'object' || Object.keys(properties).length > 0) return own
   return fc.dictionary(of(propertyNames).map(String), of(others), {maxKeys: 3})
+}
+
+/** A field that is one of a few words is no role or version, whatever it is called. */
+function hasChoice(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && 'enum' in schema
 }
 
 /** Also what is hard to store, as far as the schema does not forbid it. */

@@ -105,7 +105,7 @@ export async function furnishedServer({sql, store}: {sql: Sql; store: Store}) {
   await call(server, ana, '/v1/agents/desk/versions', manifest)
   desk.setOrder(ana.tenant, 'A1', 'delivered', '1')
 
-  const mostly = (schema: string, ...values: (string | undefined)[]) => [schema, fc.constantFrom(...values)] as const
+  const mostly = (name: string, ...values: (string | undefined)[]) => [name, fc.constantFrom(...values)] as const
   const known: Known = Object.fromEntries([
     mostly('SessionId', device.session, device.session, other.session, gone.session),
     mostly('RunId', refund.run, small.run),
@@ -118,9 +118,15 @@ export async function furnishedServer({sql, store}: {sql: Sql; store: Store}) {
     mostly('MemoryId', proposal.id),
     mostly('ErasureId', receipt.erasure),
     mostly('SubjectId', 'ana', 'max'),
-    mostly('FactKey', 'order/A1'),
+    mostly('FactKey', 'order/A1', 'order/none'),
+    mostly('ModelName', 'desk'),
+    mostly('.role', 'lead', 'lead', 'clerk'),
+    mostly('.publicKey', publicKey, (await approverDevice()).publicKey),
+    ['.until', fc.integer({min: 0, max: 3_600_000}).map(ms => Date.now() + ms)] as const,
+    ['.sawEpoch', fc.integer({min: 0, max: 3})] as const,
     mostly('StepId', refund.step),
     mostly('CallId', refund.call),
+    ['Actor', fc.constantFrom({type: 'person', subject: 'ana'}, {type: 'agent', name: 'desk'})] as const,
   ])
   return {server, known, faults, close: () => Promise.all([server.close(), doubtful.close()])}
 }

@@ -15,6 +15,9 @@ export function sent(asking: Asking, draft: Draft): Sent {
   }
 }
 
+/** Stands for what no serialiser could write: filled in as text. */
+const bottomless = '<bottomless>'
+
 const values: [string, unknown][] = [
   ['null', null],
   ['true', true],
@@ -30,6 +33,7 @@ const values: [string, unknown][] = [
   ['an empty list', []],
   ['an empty object', {}],
   ['a long list', Array.from({length: 1001}, () => 'x')],
+  ['bottomless nesting', bottomless],
   ['deep nesting', JSON.parse('['.repeat(500) + ']'.repeat(500))],
   ['a text for a number', '12'],
   ['what inherits', {constructor: 1, toString: 'x'}],
@@ -160,7 +164,12 @@ function spoiledBody(asking: Asking, draft: Draft, at: number, {how, change}: Sp
   const places = [...placesIn(root, '')]
   const place = places[at % places.length]
   if (place) change(place.holder, place.key)
-  return {...sent(asking, draft), how: `${place?.path}: ${how}`, body: JSON.stringify(root.body ?? null)}
+  return {...sent(asking, draft), how: `${place?.path}: ${how}`, body: filled(root.body)}
+}
+
+function filled(body: unknown): string {
+  const levels = 100_000
+  return JSON.stringify(body ?? null).replaceAll(`"${bottomless}"`, '['.repeat(levels) + ']'.repeat(levels))
 }
 
 type Place = {path: string; holder: Record<string, unknown>; key: string}
