@@ -12,7 +12,8 @@ import {nameSchema} from './text.ts'
 import {limits} from './version.ts'
 
 /**
- * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`.
+ * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`. The server tells
+ * every route with its schemas as OpenAPI 3.1, at `GET /v1/openapi.json`.
  *
  *   device                                        server
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same

@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, z.ZodType>>
 export type Route = {
   /** Names it in the document and in clients made from it. */
   readonly name: string
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT'
   /** In Hono's pattern; every `:name` has its schema in `params`, under which name an error tells of it. */
   readonly path: string
   /** One sentence. */
