@@ -32,8 +32,9 @@ import {runRoutes} from './routes/runs.ts'
 import {sessionRoutes} from './routes/sessions.ts'
 import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
+import {refusals} from './telemetry/log.ts'
 import type {Meters} from './telemetry/meters.ts'
-import {tracedRequests} from './telemetry/traced-requests.ts'
+import {requestFields, tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -85,8 +86,10 @@ export function createApp(parts: AppParts): App {
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
+  const tellRefusal = refusals(context.log, context.environment.now)
   app.onError((error, c) => {
-    if (isFault(error)) context.onFault(error)
+    if (isFault(error)) context.onFault(error, {fields: requestFields(c)})
+    else tellRefusal(error, () => requestFields(c))
     return errorAnswer(c, error)
   })
   return app

@@ -23,6 +23,7 @@ import {
   stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {LogLine} from '../protocol/log-line.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
@@ -34,6 +35,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
+import {type DeviceLog, deviceLog} from './device-log.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
@@ -71,6 +73,7 @@ export type DeviceParts = {
   memory?: ViewMemory
   setToken(token: string): void
   retryDelayMs?: number
+  log?: ((line: LogLine) => void) | undefined
 }
 
 const localOnly: Connection = {
@@ -97,6 +100,7 @@ class DeviceRuntime {
   readonly #facts: FactReader
   readonly #listing: SessionListing
   readonly #memory: DeviceMemory | null
+  readonly #log: DeviceLog
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
   #purging: Promise<void> = Promise.resolve()
@@ -110,7 +114,9 @@ class DeviceRuntime {
     this.#facts = factReader({store, link, environment})
     this.#listing = new SessionListing(store, publisher)
     this.#memory = this.#openMemory()
-    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
+    const tenant = () => parts.tenant?.() ?? null
+    this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
+    this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
@@ -122,6 +128,7 @@ class DeviceRuntime {
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
+        onRejected: (log, verdicts) => this.#log.rejected(log.state, verdicts),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         onMemoryChanged: () => this.#memory?.reached(),
         // A copy that cannot be refreshed now stays what it is, with its age.
@@ -300,7 +307,10 @@ class DeviceRuntime {
 
   async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
     await this.#open(id).then(
-      session => session.setSyncFault(error?.message ?? null),
+      session => {
+        session.setSyncFault(error?.message ?? null)
+        if (error) this.#log.refusedForGood(session.log.state, error)
+      },
       () => undefined,
     )
   }
@@ -362,6 +372,7 @@ class DeviceRuntime {
       },
       id,
     )
+    this.#log.watch(session.log, session.loop)
     this.#memory?.look(session.log)
     session.log.onChange(() => {
       this.#memory?.look(session.log)

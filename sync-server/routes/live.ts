@@ -73,6 +73,8 @@ async function send(stream: SSEStreamingApi, message: LiveMessage): Promise<void
 
 /** What this principal may hear of; everything else passes by unsaid. [ID-4] */
 function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessage | null {
+  // As on a new stream: whoever hears it looks at everything again.
+  if (poke.type === 'missed') return {type: 'hello'}
   if (poke.tenant !== tenant) return null
   switch (poke.type) {
     case 'head':

@@ -46,7 +46,7 @@ export function usageRoutes(app: App, {store, budgets, environment, operatorRole
 }
 
 function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
-  const {completed, partial, failed, cancelled, failedOnce, recovered} = totals
+  const {completed, partial, failed, cancelled, failedOnce, metTrouble, recovered, latencyMs} = totals
   const each = (sum: number) => sum / completed
   return {
     completed,
@@ -54,7 +54,9 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
     failed,
     cancelled,
     failedOnce,
+    metTrouble,
     recovered,
+    latencyMs,
     perCompleted:
       completed === 0
         ? null
@@ -65,7 +67,7 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
             costMicros: each(totals.costMicros),
             durationMs: each(totals.durationMs),
           },
-    recoveryRate: failedOnce === 0 ? null : recovered / failedOnce,
+    recoveryRate: metTrouble === 0 ? null : recovered / metTrouble,
   }
 }
 

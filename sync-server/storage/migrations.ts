@@ -188,4 +188,19 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_calls_by_session ON hf_calls (tenant, session)',
     ],
   },
+  {
+    name: 'effects',
+    statements: [
+      `CREATE INDEX hf_events_effects ON hf_events (tenant, session, seq)
+        WHERE kind IN ('operation.proposed', 'operation.started', 'operation.executed', 'operation.uncertain',
+          'operation.failed')`,
+    ],
+  },
+  {
+    name: 'run-totals-trouble',
+    statements: [
+      'ALTER TABLE hf_run_totals ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0',
+      'ALTER TABLE hf_run_totals ADD COLUMN refusals BIGINT NOT NULL DEFAULT 0',
+    ],
+  },
 ]

@@ -51,6 +51,14 @@ export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event,
       await end('failed')
       if (event.data.retryable) await set('failures = failures + 1')
       return
+    case 'run.resumed':
+      await set('resumes = resumes + 1')
+      return
+    case 'operation.refused':
+    case 'approval.rejected':
+    case 'approval.expired':
+      await set('refusals = refusals + 1')
+      return
     case 'run.retried':
       await set(`status = 'running', ended_at = NULL, counted_at = NULL`)
       return
