@@ -25,6 +25,7 @@ import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
+import {openApiRoutes} from './routes/openapi.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
@@ -63,6 +64,7 @@ export function createApp(parts: AppParts): App {
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   healthRoutes(app, parts.health)
+  openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))

@@ -17,12 +17,14 @@ import type {FactSource} from './facts.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
 import {checkModels, type Models, type TenantBudgets} from './models/config.ts'
 import {type GatewayLimits, ModelGateway} from './models/gateway.ts'
+import {type OpenApiDocument, openApiDocument} from './openapi.ts'
 import {ownLayers} from './own-layers.ts'
 import type {Authenticate} from './principal.ts'
 import {createPulse} from './pulse.ts'
 import {type RateLimits, standardRates} from './rate-limit.ts'
 import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
+import {routesOf} from './routes/route.ts'
 import type {Store} from './storage/store.ts'
 import {repeat, sweepOnce, tellSwept} from './sweep.ts'
 import {serverLog} from './telemetry/log.ts'
@@ -56,6 +58,7 @@ export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from '.
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
 export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
 export type {GatewayLimits} from './models/gateway.ts'
+export type {OpenApiDocument} from './openapi.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
@@ -139,6 +142,8 @@ export type SyncServerOptions = {
 export type SyncServer = {
   app: App
   fetch(request: Request): Response | Promise<Response>
+  /** Its routes as OpenAPI 3.1, the same that `GET /v1/openapi.json` answers, for whoever wants it as a file. */
+  openApiDocument(): OpenApiDocument
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
   /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
@@ -229,6 +234,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   return {
     app,
     fetch: request => app.fetch(request),
+    openApiDocument: () => openApiDocument(routesOf(app)),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
       stopSweep = repeat(

@@ -33,8 +33,8 @@ export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
 /** What a request says of itself before anything is looked up. */
 export function requestFields(c: Ctx, route = routePath(c, -1)): TelemetryFields {
   const principal = c.get('principal')
-  const id = c.req.param('id')
-  const [session, run] = [sessionIdSchema.safeParse(id), runIdSchema.safeParse(id)]
+  const session = sessionIdSchema.safeParse(c.req.param('session'))
+  const run = runIdSchema.safeParse(c.req.param('run'))
   return {
     'http.request.method': c.req.method,
     'http.route': route,

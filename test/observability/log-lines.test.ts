@@ -207,7 +207,7 @@ describe('log lines of a server', () => {
         {'holdfast.tenant': device.who.tenant, 'holdfast.session_id': device.session, 'holdfast.epoch': 2},
         'stale_epoch',
       ],
-      [{'holdfast.session_id': device.session, 'http.route': '/v1/sessions/:id/custody'}, 'stale_epoch'],
+      [{'holdfast.session_id': device.session, 'http.route': '/v1/sessions/:session/custody'}, 'stale_epoch'],
     ])
   })
 

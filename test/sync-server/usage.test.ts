@@ -6,6 +6,7 @@ import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import {createSyncServer, type SyncServer} from '../../sync-server/index.ts'
 import {type CountingProvider, openCountingProvider, promptTokens, words} from '../support/counting-provider.ts'
 import {call, headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {logOf} from './support/desk-server.ts'
 import {pin, testDevice} from './support/device.ts'
@@ -16,15 +17,17 @@ let provider: CountingProvider
 let server: SyncServer
 beforeAll(async () => {
   provider = await openCountingProvider()
-  server = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-    models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
-    budgets: [{windowMs: 3_600_000, tokens: 10_000}],
-    metrics: {authorise: () => true},
-  })
+  server = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+      models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
+      budgets: [{windowMs: 3_600_000, tokens: 10_000}],
+      metrics: {authorise: () => true},
+    }),
+  )
 })
 afterAll(() => provider.close())
 
