@@ -9,6 +9,7 @@ import {firstToken, type Runtime} from './page/open-runtime.ts'
 import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
+import type {LogLine} from './protocol/log-line.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
 import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
@@ -31,6 +32,7 @@ export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Rout
 export type {ToolOutput} from './loop/storable-result.ts'
 
 export * from './memory/public.ts'
+export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
 export {openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
 
@@ -51,6 +53,8 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   environment?: Environment
   /** First pause before a failed model call is tried again, milliseconds. */
   retryDelayMs?: number
+  /** Gets a line for everything that an operator may have to know, with nothing in it that anybody wrote. */
+  log?: (line: LogLine) => void
 }
 
 /** A runtime in this process; its database is reachable for the application's own tables. */
@@ -67,9 +71,9 @@ export interface NodeRuntime extends Runtime {
  */
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
   const {agent, model, tools, modelProfiles, also = [], router, memory} = options
-  const {dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
-  const database = await openNodeDatabase({dataDir})
+  const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
   const token = new TokenHolder(await firstToken(sync))
+  const database = await openNodeDatabase({dataDir})
   const feed = localFeed()
   const device = await openDeviceRuntime({
     store: await openPGliteStore(database.db, environment),
@@ -82,6 +86,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     setToken: value => token.set(value),
     publisher: feed,
     ownMemory: {store: pgliteMemory(database.db), ...memory},
+    log,
     ...(retryDelayMs !== undefined && {retryDelayMs}),
   })
   const sessions = createSessions({

@@ -7,6 +7,7 @@ import type {Router} from './loop/route.ts'
 import type {WorkerConfig} from './page/open-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
+import type {LogLine} from './protocol/log-line.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
 import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
@@ -34,9 +35,12 @@ export type ServeOptions = {
   router?: Router
   /** What is proposed for memory after each run, and how it is recalled; nothing is proposed unless told. */
   memory?: MemoryChoice
+  /** Gets a line for everything that an operator may have to know, with nothing in it that anybody wrote. */
+  log?: (line: LogLine) => void
 }
 
 export * from './memory/public.ts'
+export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
 
 /**
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
@@ -49,7 +53,7 @@ export function serveAgent<Served extends Agent>(
   agent: Served,
   implementation: Omit<AgentHost<Served['tools']>, 'agent'> & ServeOptions,
 ): void {
-  const {also = [], router, memory, ...own} = implementation
+  const {also = [], router, memory, log, ...own} = implementation
   const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
@@ -72,6 +76,7 @@ export function serveAgent<Served extends Agent>(
         setToken: value => token.set(value),
         publisher: feed,
         ownMemory: {store: pgliteMemory(database.db), ...memory},
+        log,
       })
       return {
         service: device.service,

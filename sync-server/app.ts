@@ -26,6 +26,7 @@ import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
 import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
+import {openApiRoutes} from './routes/openapi.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {runExportRoutes} from './routes/run-export.ts'
 import {runRoutes} from './routes/runs.ts'
@@ -33,8 +34,9 @@ import {sessionRoutes} from './routes/sessions.ts'
 import {subjectRoutes} from './routes/subjects.ts'
 import {usageRoutes} from './routes/usage.ts'
 import type {BlobRoom} from './storage/blob-shelf.ts'
+import {refusals} from './telemetry/log.ts'
 import type {Meters} from './telemetry/meters.ts'
-import {tracedRequests} from './telemetry/traced-requests.ts'
+import {requestFields, tracedRequests} from './telemetry/traced-requests.ts'
 
 export type AppParts = {
   context: OperationContext
@@ -65,6 +67,7 @@ export function createApp(parts: AppParts): App {
   app.use(secureHeaders())
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   healthRoutes(app, parts.health)
+  openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
@@ -87,8 +90,10 @@ export function createApp(parts: AppParts): App {
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
+  const tellRefusal = refusals(context.log, context.environment.now)
   app.onError((error, c) => {
-    if (isFault(error)) context.onFault(error)
+    if (isFault(error)) context.onFault(error, {fields: requestFields(c)})
+    else tellRefusal(error, () => requestFields(c))
     return errorAnswer(c, error)
   })
   return app

@@ -1,9 +1,9 @@
 import type {Environment} from '../runtime/protocol/environment.ts'
+import {errorType, type LogLine, loggedError} from '../runtime/protocol/log-line.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
-import type {Authority} from './authority/authority.ts'
+import type {Authority, FaultPlace} from './authority/authority.ts'
 import type {Eraser} from './authority/erase.ts'
-import {expireMemory} from './authority/memory.ts'
 import {memoryLayer} from './authority/memory-layer.ts'
 import {memorySearch} from './authority/memory-search.ts'
 import {openDueWorker} from './authority/open-due-worker.ts'
@@ -17,24 +17,27 @@ import type {FactSource} from './facts.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
 import {checkModels, type Models, type TenantBudgets} from './models/config.ts'
 import {type GatewayLimits, ModelGateway} from './models/gateway.ts'
+import {type OpenApiDocument, openApiDocument} from './openapi.ts'
 import {ownLayers} from './own-layers.ts'
 import type {Authenticate} from './principal.ts'
 import {createPulse} from './pulse.ts'
 import {type RateLimits, standardRates} from './rate-limit.ts'
 import {type Retention, retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
+import {routesOf} from './routes/route.ts'
 import type {BlobRoom} from './storage/blob-shelf.ts'
 import type {Store} from './storage/store.ts'
-import {repeat, sweepOnce} from './sweep.ts'
+import {repeat, sweepOnce, tellSwept} from './sweep.ts'
+import {serverLog} from './telemetry/log.ts'
 import {createMeters} from './telemetry/meters.ts'
 import {createRegistry} from './telemetry/registry.ts'
-import {errorType} from './telemetry/spans.ts'
-import {tracedCalls} from './telemetry/traced-calls.ts'
+import {toldFailures, tracedCalls} from './telemetry/traced-calls.ts'
 import {tracedOperations} from './telemetry/traced-operations.ts'
 import {tracedStore} from './telemetry/traced-store.ts'
 
 export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
+export type {LogEvent, LoggedError, LogLevel, LogLine} from '../runtime/protocol/log-line.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export type {Webhook} from './authority/webhooks.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
@@ -56,6 +59,7 @@ export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from '.
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
 export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
 export type {GatewayLimits} from './models/gateway.ts'
+export type {OpenApiDocument} from './openapi.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
@@ -127,13 +131,23 @@ export type SyncServerOptions = {
    * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
    */
   metrics?: {authorise(request: Request): boolean | Promise<boolean>}
-  /** Told of every fault of the server or of the code it was given; writes to standard error unless told. */
+  /**
+   * Gets a line for everything that an operator may have to know, with the fields of the spans and with nothing that a
+   * person, a model or a tool wrote; `jsonLines` of `holdfast/server/node` writes them down. Nobody unless told.
+   */
+  log?: (line: LogLine) => void
+  /**
+   * Told of every fault of the server or of the code it was given, whole, with whatever is in its words; writes to
+   * standard error unless told, or unless there is a `log`.
+   */
   onFault?: (error: unknown) => void
 }
 
 export type SyncServer = {
   app: App
   fetch(request: Request): Response | Promise<Response>
+  /** Its routes as OpenAPI 3.1, the same that `GET /v1/openapi.json` answers, for whoever wants it as a file. */
+  openApiDocument(): OpenApiDocument
   /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
   start(): Promise<void>
   /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
@@ -159,20 +173,22 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const {facts} = options
   const registry = options.metrics ? createRegistry() : null
   const meters = createMeters(registry)
-  const store = tracedStore(options.store, meters)
+  const environment = options.environment ?? serverEnvironment
+  const log = serverLog(options.log, environment)
+  const store = tracedStore(options.store, meters, log)
   const operations = tracedOperations(options.operations, store, meters)
   const bus = options.bus ?? createBus()
-  const environment = options.environment ?? serverEnvironment
-  const tellFault = options.onFault ?? (error => console.error(error))
-  const onFault = (error: unknown) => {
+  const tellFault = options.onFault ?? (options.log ? () => undefined : console.error)
+  const onFault = (error: unknown, {event = 'server.fault', fields = {}}: FaultPlace = {}) => {
     meters.add('holdfast.faults', {'error.type': errorType(error)})
+    log(event, fields, loggedError(error))
     tellFault(error)
   }
   const sweepMs = options.limits?.sweepMs ?? 5000
   const pulse = createPulse(environment, sweepMs)
   const webhooks = options.notify?.webhooks ?? []
   checkWebhooks(webhooks)
-  const context = {store, facts, operations, bus, environment, webhooks, onFault}
+  const context = {store, facts, operations, bus, environment, webhooks, onFault, log}
   const worker = openDueWorker(context)
   const search = memorySearch(context, options.memory?.embedder ?? null)
   const memory = {...context, search, policy: options.memory?.policy ?? askTheSubject}
@@ -185,11 +201,11 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     models,
     budgets,
     observe: tracedCalls(store, meters),
+    onFailed: toldFailures(store, log),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
   const sweep = async () => {
-    await sweepOnce({worker, eraser, gateway, retention})
-    await expireMemory(memory)
+    tellSwept(log, await sweepOnce({worker, eraser, gateway, retention, memory}))
   }
   const closing = new AbortController()
   const app = createApp({
@@ -223,12 +239,18 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   return {
     app,
     fetch: request => app.fetch(request),
+    openApiDocument: () => openApiDocument(routesOf(app)),
     start: async () => {
       if (stopSweep || closing.signal.aborted) return
-      stopSweep = repeat(() => sweep().then(pulse.beat), sweepMs, onFault)
+      stopSweep = repeat(
+        () => sweep().then(pulse.beat),
+        sweepMs,
+        error => onFault(error, {event: 'sweep.failed'}),
+      )
       if (!options.sharesDatabase) await store.due.takeOver(environment.now())
       await worker.round()
       pulse.beat()
+      log('server.started', {})
     },
     idle: async () => {
       await worker.idle()
@@ -242,6 +264,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await gateway.close()
       await worker.close()
       await search.close()
+      log('server.stopped', {})
     },
   }
 }

@@ -1,4 +1,5 @@
 import {createAdaptorServer} from '@hono/node-server'
+import type {LogLine} from '../runtime/protocol/log-line.ts'
 import type {SyncServer} from './index.ts'
 
 export type NodeHost = {
@@ -56,5 +57,18 @@ export async function serveNode(
       // A handler outlives its connection: the host may close the database only when the last one is through.
       await Promise.all(underWay)
     },
+  }
+}
+
+/**
+ * Writes log lines as JSON, one a line, for whatever collects the output of the process.
+ *
+ * @example
+ * const server = createSyncServer({store, authenticate, facts, operations: {}, log: jsonLines()})
+ */
+export function jsonLines(out: {write(text: string): unknown} = process.stdout): (line: LogLine) => void {
+  return ({time, level, event, message, fields, error}) => {
+    const line = {time: new Date(time).toISOString(), level, event, message, ...fields, ...(error && {error})}
+    out.write(`${JSON.stringify(line)}\n`)
   }
 }

@@ -3,6 +3,7 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {type PostgresPool, pgSql} from './storage/postgres-sql.ts'
 import type {Sql} from './storage/sql.ts'
 
+export {openPostgresBus, type PostgresBus, type PostgresBusOptions} from './postgres-bus.ts'
 export {type PostgresClient, type PostgresPool, pgSql} from './storage/postgres-sql.ts'
 
 export type OpenedPostgres = {

@@ -1,18 +1,13 @@
 import * as z from 'zod'
 import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import {subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
-
-/** A lookup key from outside: a NUL cannot be stored as text, and a half surrogate would be stored as something else. */
-export function isStorable(text: string): boolean {
-  return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
-}
-const storable = 'expected well-formed text without NUL'
+import {nameSchema} from '../runtime/protocol/text.ts'
 
 /** Who a request speaks for, as the application's own token says; nothing in a body can widen it. [ID-4] */
 export const principalSchema = z.strictObject({
-  tenant: tenantIdSchema.refine(isStorable, storable),
-  subject: subjectIdSchema.refine(isStorable, storable),
-  roles: z.array(z.string().min(1).max(100).refine(isStorable, storable)).max(100),
+  tenant: tenantIdSchema,
+  subject: subjectIdSchema,
+  roles: z.array(nameSchema(100)).max(100),
   /** Milliseconds since 1970; live streams end then. */
   expiresAt: z.number(),
   /** Which token it came with, for revocation; a host whose tokens have neither id nor date leaves it out. */

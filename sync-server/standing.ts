@@ -1,6 +1,11 @@
 import {readEvent} from '../runtime/protocol/event.ts'
 import type {SessionId} from '../runtime/protocol/ids.ts'
-import {type StandingEffect, type StandingEffects, standingEffects} from '../runtime/protocol/standing-effects.ts'
+import {
+  effectKinds,
+  type StandingEffect,
+  type StandingEffects,
+  standingEffects,
+} from '../runtime/protocol/standing-effects.ts'
 import type {Owner} from './principal.ts'
 import type {SessionStore} from './storage/store.ts'
 
@@ -17,16 +22,17 @@ export async function effectsAfter(
     const {session, seq}: {session: SessionId; seq: number} = at
     const state = await sessions.state(owner, session)
     if (!state) return {effects, missing: [session]}
-    effects.push(...standingEffects(session, await wholeLog(sessions, owner, session), seq))
+    effects.push(...standingEffects(session, await effectEvents(sessions, owner, session), seq))
     at = state.forkedFrom
   }
   return {effects, missing: []}
 }
 
-async function wholeLog(sessions: SessionStore, owner: Owner, session: SessionId) {
+/** However long the transcript is, only its effects are read. */
+async function effectEvents(sessions: SessionStore, owner: Owner, session: SessionId) {
   const events = []
   for (let after = 0; ; ) {
-    const page = await sessions.page(owner, session, after)
+    const page = await sessions.page(owner, session, after, effectKinds)
     if (!page || page.events.length === 0) return events
     events.push(...page.events.map(readEvent))
     after = page.events.at(-1)?.seq ?? page.head

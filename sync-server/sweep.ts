@@ -1,17 +1,37 @@
+import type {Log} from '../runtime/protocol/log-line.ts'
 import type {DueWorker} from './authority/due-worker.ts'
 import {type Eraser, sweepErasures} from './authority/erase.ts'
-import {sweepRetention} from './authority/retire.ts'
+import {expireMemory} from './authority/memory.ts'
+import type {MemoryContext} from './authority/memory-context.ts'
+import {type Retired, sweepRetention} from './authority/retire.ts'
 import type {ModelGateway} from './models/gateway.ts'
 import type {Retention} from './retention.ts'
 
-export type Swept = {worker: DueWorker; eraser: Eraser; gateway: ModelGateway; retention: Retention}
+export type Sweeper = {
+  worker: DueWorker
+  eraser: Eraser
+  gateway: ModelGateway
+  retention: Retention
+  memory: MemoryContext
+}
+
+/** How much of each kind a round has ended or taken up. */
+export type Swept = Retired & {due: number; erasures: number; generations: number; memory: number}
 
 /** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
-export async function sweepOnce({worker, eraser, gateway, retention}: Swept): Promise<void> {
-  await worker.round()
-  await sweepRetention(eraser, retention)
-  await sweepErasures(eraser)
-  await gateway.sweep()
+export async function sweepOnce({worker, eraser, gateway, retention, memory}: Sweeper): Promise<Swept> {
+  const due = await worker.round()
+  const retired = await sweepRetention(eraser, retention)
+  const erasures = await sweepErasures(eraser)
+  const generations = await gateway.sweep()
+  return {due, ...retired, erasures, generations, memory: await expireMemory(memory)}
+}
+
+/** A round that found nothing is not worth a line. */
+export function tellSwept(log: Log, swept: Swept): void {
+  const found = Object.entries(swept).filter(([, count]) => count > 0)
+  if (found.length > 0)
+    log('sweep.done', Object.fromEntries(found.map(([kind, count]) => [`holdfast.swept.${kind}`, count])))
 }
 
 /** Repeats `round` with `everyMs` between two, never two at once; returns a function that stops it and waits. */

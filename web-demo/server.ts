@@ -1,5 +1,6 @@
 import {resolve} from 'node:path'
 import {fileURLToPath} from 'node:url'
+import {jsonLines} from '../sync-server/node.ts'
 import {modelSettings} from './server/gateway-models.ts'
 import {openDemo} from './server/open-demo.ts'
 
@@ -14,6 +15,7 @@ try {
     port: portFrom(process.env.PORT ?? '8787'),
     ...(process.env.HOST && {host: process.env.HOST}),
     model: modelSettings(process.env),
+    log: jsonLines(),
   })
   console.log(`Refund desk on ${demo.url}, data in ${process.env.DATABASE_URL ? 'Postgres' : dataDir}`)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -25,6 +25,7 @@ import {
   stepIdSchema,
   subjectIdSchema,
 } from '../protocol/ids.ts'
+import type {LogLine} from '../protocol/log-line.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
@@ -37,6 +38,7 @@ import type {CuttableLink} from '../sync/http-link.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {type BlobReader, blobReader} from './blob-reader.ts'
+import {type DeviceLog, deviceLog} from './device-log.ts'
 import {DeviceMemory} from './device-memory.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
@@ -74,6 +76,7 @@ export type DeviceParts = {
   memory?: ViewMemory
   setToken(token: string): void
   retryDelayMs?: number
+  log?: ((line: LogLine) => void) | undefined
 }
 
 const localOnly: Connection = {
@@ -101,6 +104,7 @@ class DeviceRuntime {
   readonly #blobs: BlobReader
   readonly #listing: SessionListing
   readonly #memory: DeviceMemory | null
+  readonly #log: DeviceLog
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
   #purging: Promise<void> = Promise.resolve()
@@ -115,7 +119,9 @@ class DeviceRuntime {
     this.#blobs = blobReader({store, link, openLog: async session => (await this.#open(session)).log})
     this.#listing = new SessionListing(store, publisher)
     this.#memory = this.#openMemory()
-    this.#telemetry = deviceTelemetry(() => parts.tenant?.() ?? null)
+    const tenant = () => parts.tenant?.() ?? null
+    this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
+    this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#sync =
       link &&
@@ -127,6 +133,7 @@ class DeviceRuntime {
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
+        onRejected: (log, verdicts) => this.#log.rejected(log.state, verdicts),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         onBlobsSent: session =>
           void this.#open(session).then(
@@ -316,7 +323,10 @@ class DeviceRuntime {
 
   async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
     await this.#open(id).then(
-      session => session.setSyncFault(error?.message ?? null),
+      session => {
+        session.setSyncFault(error?.message ?? null)
+        if (error) this.#log.refusedForGood(session.log.state, error)
+      },
       () => undefined,
     )
   }
@@ -379,6 +389,7 @@ class DeviceRuntime {
       },
       id,
     )
+    this.#log.watch(session.log, session.loop)
     this.#memory?.look(session.log)
     session.log.onChange(() => {
       this.#memory?.look(session.log)

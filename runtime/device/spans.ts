@@ -1,5 +1,5 @@
 import {type Context, type Span, type SpanKind, SpanStatusCode, type Tracer, trace} from '@opentelemetry/api'
-import {HoldfastError} from '../protocol/errors.ts'
+import {errorType} from '../protocol/log-line.ts'
 import type {TelemetryFields} from '../protocol/telemetry.ts'
 
 export const tracerName = 'holdfast'
@@ -34,9 +34,4 @@ export async function inSpan<T>(
 export function failSpan(span: Span, error: unknown): void {
   span.setAttribute('error.type', errorType(error))
   span.setStatus({code: SpanStatusCode.ERROR})
-}
-
-export function errorType(error: unknown): string {
-  if (HoldfastError.is(error)) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }

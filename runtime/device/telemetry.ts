@@ -3,6 +3,7 @@ import {type Context, context, metrics, SpanKind, trace} from '@opentelemetry/ap
 import type {AgentHost, ModelSource, ToolContext} from '../loop/define.ts'
 import type {AroundStep} from '../loop/perform-step.ts'
 import {sessionFields, type TelemetryFields} from '../protocol/telemetry.ts'
+import type {DeviceLog} from './device-log.ts'
 import {inSpan, tracerName} from './spans.ts'
 import {type ModelTracing, tracedModel} from './traced-model.ts'
 
@@ -17,7 +18,7 @@ export type DeviceTelemetry = {
 
 type StepSpan = {parent: Context; fields: TelemetryFields}
 
-export function deviceTelemetry(tenant: () => string | null): DeviceTelemetry {
+export function deviceTelemetry(tenant: () => string | null, lines: DeviceLog): DeviceTelemetry {
   const tracer = trace.getTracer(tracerName)
   /** The step under way of each run: a browser has no context of its own that a model call could find it by. */
   const steps = new Map<string, StepSpan>()
@@ -33,8 +34,12 @@ export function deviceTelemetry(tenant: () => string | null): DeviceTelemetry {
       const startedAt = performance.now()
       try {
         await perform()
+        lines.stepDone(step, log)
         // What the step has made of the run: its first step pins it.
         if (recording) span.setAttributes(fields())
+      } catch (error) {
+        lines.stepFailed(step, log, error)
+        throw error
       } finally {
         if (run) steps.delete(run)
         metrics

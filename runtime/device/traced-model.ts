@@ -1,8 +1,9 @@
 import type {LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3StreamResult} from '@ai-sdk/provider'
 import {type Context, metrics, propagation, type Span, SpanKind, type Tracer, trace} from '@opentelemetry/api'
+import {errorType} from '../protocol/log-line.ts'
 import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
 import type {TelemetryFields} from '../protocol/telemetry.ts'
-import {errorType, failSpan} from './spans.ts'
+import {failSpan} from './spans.ts'
 
 export type ModelTracing = {
   tracer: Tracer

@@ -109,10 +109,49 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
 }
 
 export function badInput(what: string, error: z.ZodError): HoldfastError {
-  const issues = error.issues.slice(0, 8).map(issue => ({field: fieldName(issue.path), expected: issue.message}))
+  const issues = error.issues.slice(0, 8).map(issue => {
+    const {path, expected} = expectationOf(issue)
+    return {field: fieldName(path), expected}
+  })
   const first = issues[0] ?? {field: '', expected: 'a valid value'}
   const where = first.field ? `${what}.${first.field}` : what
   return new HoldfastError('bad_input', `${where}: ${first.expected}`, {details: {what, issues}})
+}
+
+type Expectation = {path: PropertyKey[]; expected: string}
+
+/** Puts into words what the schema itself says nothing of; of several shapes, the one that is nearest to what came. */
+function expectationOf(issue: z.core.$ZodIssue): Expectation {
+  const {path, message} = issue
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return {path: [...path, issue.keys[0] ?? ''], expected: 'expected no such field'}
+    case 'invalid_key':
+      return {path, expected: `expected another key: ${issue.issues[0]?.message ?? message}`}
+    case 'invalid_union':
+      return message === 'Invalid input' ? nearestShape(issue) : {path, expected: asExpectation(message)}
+    case 'invalid_format':
+      return {path, expected: /expected/.test(message) ? message : `expected ${issue.pattern ?? issue.format}`}
+    default:
+      return {path, expected: asExpectation(message)}
+  }
+}
+
+function asExpectation(message: string): string {
+  const choice = /^Invalid discriminator value\. Expected (.*)$/.exec(message)?.[1]
+  if (choice) return `expected one of ${choice}`
+  return /expected/.test(message) ? message : 'expected a valid value'
+}
+
+function nearestShape({path, errors}: z.core.$ZodIssueInvalidUnion): Expectation {
+  const types = errors.map(([first, ...more]) =>
+    more.length === 0 && first?.code === 'invalid_type' && first.path.length === 0 ? first.expected : null,
+  )
+  if (!types.includes(null)) return {path, expected: `expected ${types.join(' or ')}`}
+  const [nearest] = errors.toSorted((a, b) => a.length - b.length)
+  if (!nearest?.[0]) return {path, expected: 'expected a valid value'}
+  const inner = expectationOf(nearest[0])
+  return {...inner, path: [...path, ...inner.path]}
 }
 
 function fieldName(path: PropertyKey[]): string {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {isStorable} from './text.ts'
 
 /**
  * Identifiers are UUIDv7 behind a prefix that says what they name, so a value can never be mistaken for one of
@@ -26,6 +27,7 @@ function opaque<const Brand extends string>(brand: Brand) {
     .string()
     .min(1, `expected a ${brand} id of 1 to 200 characters`)
     .max(200, `expected a ${brand} id of 1 to 200 characters`)
+    .refine(isStorable, `expected a ${brand} id of well-formed text without NUL`)
     .brand<Brand>()
 }
 

@@ -17,7 +17,10 @@ export const intentSchema = z.strictObject({
 })
 export type Intent = z.infer<typeof intentSchema>
 
-const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, 'expected base64')
+const base64 = z
+  .string()
+  .regex(/^[A-Za-z0-9+/]+={0,2}$/, 'expected base64')
+  .refine(text => text.length % 4 === 0, 'expected whole base64, with its padding')
 
 export const signedIntentSchema = z.strictObject({intent: intentSchema, signature: base64.max(200)})
 export type SignedIntent = z.infer<typeof signedIntentSchema>

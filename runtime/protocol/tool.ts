@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {nameSchema} from './text.ts'
 
 /**
  * What running a tool can change [OP-1]: `read` nothing, `local` only the in-process database (in the transaction of
@@ -31,7 +32,7 @@ export const pinnedToolSchema = z.strictObject({
 export type PinnedTool = z.infer<typeof pinnedToolSchema>
 
 /** The key of a business fact, as the application names it, like `order/A17`. */
-export const factKeySchema = z.string().min(1).max(200)
+export const factKeySchema = nameSchema(200)
 
 /** The versions of the facts that something rests on, by key. [OP-2] */
 export const basisSchema = z.record(factKeySchema, z.string().max(200))

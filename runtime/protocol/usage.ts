@@ -35,12 +35,17 @@ export const usageAnswerSchema = z.strictObject({
     failed: count,
     cancelled: count,
     failedOnce: count,
+    /** Runs that failed and could be retried, went on in another process, or had an effect refused to them. */
+    metTrouble: count,
+    /** Of these, the ones that completed all the same. */
     recovered: count,
+    /** From start to end of the runs that completed, people's decisions included: half took at most so long, and 95 of 100. */
+    latencyMs: z.strictObject({p50: count, p95: count}).nullable(),
     /** All that the ended runs took, the failed ones too, for each that completed; null when none did. */
     perCompleted: z
       .strictObject({steps: count, inputTokens: count, outputTokens: count, costMicros: count, durationMs: count})
       .nullable(),
-    /** Share of the runs that failed once and completed all the same; null when none failed. */
+    /** Share of the runs that met trouble and completed all the same; null when none did. */
     recoveryRate: count.nullable(),
   }),
   limits: z.array(limitUsageSchema),

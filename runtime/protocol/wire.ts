@@ -8,10 +8,12 @@ import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subje
 import {approverKeySchema} from './intent.ts'
 import {jsonSchema} from './json.ts'
 import {pinnedVersionSchema} from './pin.ts'
+import {nameSchema} from './text.ts'
 import {limits} from './version.ts'
 
 /**
- * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`.
+ * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`. The server tells
+ * every route with its schemas as OpenAPI 3.1, at `GET /v1/openapi.json`.
  *
  *   device                                        server
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
@@ -148,7 +150,7 @@ export const delegationListSchema = z.strictObject({delegations: z.array(delegat
 export const approverKeyListSchema = z.strictObject({keys: z.array(approverKeySchema)})
 
 /** What is published of an agent's version, and can never be changed under that version again. */
-export const agentManifestSchema = pinnedVersionSchema.omit({model: true})
+export const agentManifestSchema = pinnedVersionSchema.omit({model: true}).extend({version: nameSchema(50)})
 export type AgentManifest = z.infer<typeof agentManifestSchema>
 
 export const agentNameSchema = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/, 'expected the name of an agent')

@@ -2,6 +2,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {Envelope, LoggedEvent} from '../protocol/event.ts'
 import {jsonBytes} from '../protocol/json.ts'
 import {limits} from '../protocol/version.ts'
+import type {EventVerdict} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {lackingBlobs, sendBlobs, untilBlobs} from './blob-sync.ts'
@@ -15,7 +16,12 @@ const batchBytes = limits.bodyBytes - 16 * 1024
  * Brings one session level with the server: pushes what is pending, oldest first, and pulls what is missing.
  * Restartable anywhere, since both halves only say again what the records say. [SYNC-1, SYNC-3, SYNC-4]
  */
-export async function syncSession(link: ServerLink, store: DeviceStore, log: SessionLog): Promise<void> {
+export async function syncSession(
+  link: ServerLink,
+  store: DeviceStore,
+  log: SessionLog,
+  onRejected?: (verdicts: readonly EventVerdict[]) => void,
+): Promise<void> {
   let sentAgain = false
   for (;;) {
     const events = untilBlobs(await store.pending(log.id, limits.batchEvents))
@@ -35,7 +41,9 @@ export async function syncSession(link: ServerLink, store: DeviceStore, log: Ses
     await log.receive(acceptedInOrder(batch, verdicts))
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log)
-    await log.reject(rejections(verdicts))
+    const refused = rejections(verdicts)
+    await log.reject(refused)
+    if (refused.length > 0) onRejected?.(verdicts)
     if (!progressed(batch, await store.pending(log.id, 1))) break
   }
 }

@@ -2,7 +2,7 @@ import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts'
-import type {LiveMessage} from '../protocol/wire.ts'
+import type {EventVerdict, LiveMessage} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {sendLeftBlobs} from './blob-sync.ts'
@@ -27,6 +27,8 @@ export type SyncParts = {
   purge(orders: readonly PurgeOrder[]): Promise<void>
   /** The server takes nothing of this session, for good, and why; null once it takes something again. */
   onRefused(session: SessionId, error: HoldfastError | null): void
+  /** The server has refused some of what was pushed; it is kept here with its reasons. */
+  onRejected?(log: SessionLog, verdicts: readonly EventVerdict[]): void
 }
 
 /** Codes that the same request would get again; everything else may pass. */
@@ -193,7 +195,7 @@ export class SyncClient {
         const {pull} = job
         Object.assign(job, {again: false, pull: false})
         if (pull && !isOnlyHere(log)) await pullSession(this.parts.link, log)
-        await syncSession(this.parts.link, this.parts.store, log)
+        await syncSession(this.parts.link, this.parts.store, log, verdicts => this.parts.onRejected?.(log, verdicts))
         await this.#sendLeft(session)
       } while (job.again)
       this.#busy.delete(session)

@@ -7,6 +7,7 @@ import {noSlots} from '../../runtime/protocol/slots.ts'
 import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
+import {tellVerdicts} from '../telemetry/told-events.ts'
 import {type AppendBatch, appendBatch} from './append-batch.ts'
 import type {Authority} from './authority.ts'
 import {lackingError} from './blobs.ts'
@@ -39,14 +40,15 @@ export async function admitEvents(
     const batch = appendBatch(session, locked.state, authority.environment)
     const verdicts = await judgeAll(locked, batch, screened)
     await commitBatch(authority, tenant, locked, batch)
-    return {verdicts, head: batch.state.head, before: locked.state, sealed: batch.sealed}
+    return {verdicts, head: batch.state.head, before: locked.state, after: batch.state, sealed: batch.sealed}
   })
   if (!admitted) {
     const gone = await goneError(authority.store, principal, session)
     if (gone.code === 'erased') throw gone
     return unknownSession(screened)
   }
-  const {verdicts, head, before, sealed} = admitted.value
+  const {verdicts, head, before, after, sealed} = admitted.value
+  tellVerdicts(authority.log, {tenant}, after, verdicts)
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   const proposed = sealed.flatMap(({event}) => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
   return {verdicts, head, proposed}

@@ -1,4 +1,6 @@
 import type {Environment} from '../../runtime/protocol/environment.ts'
+import type {Log, LogEvent} from '../../runtime/protocol/log-line.ts'
+import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {Bus} from '../bus.ts'
 import type {Store} from '../storage/store.ts'
 import type {Webhook} from './webhooks.ts'
@@ -11,5 +13,9 @@ export type Authority = {
   /** Who is to be told outside; each message is due with the event that it is about. */
   webhooks: readonly Webhook[]
   /** Told of every fault that no caller can be told of; must not throw. */
-  onFault: (error: unknown) => void
+  onFault: (error: unknown, about?: FaultPlace) => void
+  log: Log
 }
+
+/** As what a fault is logged, `server.fault` unless told, and whose it is. */
+export type FaultPlace = {event?: LogEvent; fields?: TelemetryFields}

@@ -1,7 +1,7 @@
 import type {Delegation, NewDelegation} from '../../runtime/protocol/delegation.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {DelegationId} from '../../runtime/protocol/ids.ts'
-import {isStorable, type Principal} from '../principal.ts'
+import type {Principal} from '../principal.ts'
 import type {AuditEntry} from '../storage/store.ts'
 import type {Authority} from './authority.ts'
 
@@ -71,7 +71,6 @@ function faultOf({subject, roles}: Principal, {role, to, until}: NewDelegation, 
     return new HoldfastError('forbidden', 'Only a role that your own token names can be lent, and not lent on.')
   }
   if (to === subject) return wrong('to', 'expected somebody else')
-  if (!isStorable(to)) return wrong('to', 'expected well-formed text without NUL')
   if (until <= now) return wrong('until', 'expected a time that has not passed')
   if (until > now + longestMs) return wrong('until', 'expected at most 90 days from now')
   return null

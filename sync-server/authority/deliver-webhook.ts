@@ -1,4 +1,5 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {DueItem} from '../storage/due-work.ts'
 import type {Authority} from './authority.ts'
 import {signWebhook, theServer, type WebhookMessage} from './webhooks.ts'
@@ -53,12 +54,27 @@ function pauseMs(attempts: number, random: number): number {
 async function giveUp(
   {store, environment, onFault}: Authority,
   {tenant}: DueItem,
-  {id, url}: WebhookMessage,
+  message: WebhookMessage,
   why: string,
 ): Promise<null> {
+  const {id, url} = message
   const reason = `${new URL(url).origin}: ${why}`
   const at = environment.now()
   await store.audit.record({tenant, subject: theServer, action: 'webhook.given_up', about: id, reason, at})
-  onFault(new HoldfastError('offline', `A webhook was given up on; ${reason}`))
+  const error = new HoldfastError('offline', `A webhook was given up on; ${reason}`)
+  onFault(error, {event: 'webhook.given_up', fields: {'holdfast.tenant': tenant, ...fieldsOf(message, why)}})
   return null
+}
+
+/** The host only: an address may hold a secret, and so may what was answered from there. [VIEW-5] */
+function fieldsOf({id, url, body}: WebhookMessage, why: string): TelemetryFields {
+  const {data} = JSON.parse(body) as {data: {session: string; run: string | null}}
+  const status = /^HTTP (\d+)$/.exec(why)?.[1]
+  return {
+    'holdfast.session_id': data.session,
+    ...(data.run !== null && {'holdfast.run_id': data.run}),
+    'holdfast.event_id': id,
+    'server.address': new URL(url).host,
+    ...(status && {'http.response.status_code': Number(status)}),
+  }
 }

@@ -1,4 +1,5 @@
 import type {DueItem, DueName, DueRef, DueWork} from '../storage/due-work.ts'
+import type {FaultPlace} from './authority.ts'
 
 /** `null` when nothing is left to do; else the time (ms) to look again. */
 export type DueHandler = (item: DueItem) => Promise<number | null>
@@ -6,8 +7,8 @@ export type DueHandler = (item: DueItem) => Promise<number | null>
 export type DueWorker = {
   /** Does this piece now if nobody has it, in this process or another; safe to call at any time, any number of times. */
   nudge(ref: DueRef): void
-  /** Takes whatever is due, as much at a time as there is room for. */
-  round(): Promise<void>
+  /** Takes whatever is due, as much at a time as there is room for, and says how many pieces it took. */
+  round(): Promise<number>
   /** Resolves when this process has nothing under way. */
   idle(): Promise<void>
   /** Takes no more work and waits for what is under way. */
@@ -20,7 +21,7 @@ type Parts = {
   now(): number
   /** Longer than the longest piece takes: another process may take it over after that. */
   leaseMs: number
-  onFault(error: unknown): void
+  onFault(error: unknown, about?: FaultPlace): void
 }
 
 const width = 32
@@ -41,7 +42,7 @@ export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWor
       const item = await claiming
       if (item) await perform(item)
     } catch (error) {
-      onFault(error)
+      onFault(error, {event: 'due.failed'})
     } finally {
       active--
       if (more && !closed) void round()
@@ -54,21 +55,23 @@ export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWor
       again = await handlers[item.name](item)
     } catch (error) {
       again = now() + backoffMs(item.attempts)
-      onFault(error)
+      onFault(error, placeOf(item))
     }
     await (again === null ? due.finish(item) : due.postpone(item, again))
   }
   const round = async () => {
     more = false
     const room = width - active
-    if (closed || room <= 0) return
+    if (closed || room <= 0) return 0
     active++
     try {
       const items = await due.claim({now: now(), leaseMs, limit: room})
       more ||= items.length === room
       for (const item of items) void work(Promise.resolve(item))
+      return items.length
     } catch (error) {
-      onFault(error)
+      onFault(error, {event: 'due.failed'})
+      return 0
     } finally {
       active--
       if (active === 0) rest()
@@ -98,6 +101,12 @@ export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWor
       return idle()
     },
   }
+}
+
+/** A key begins with the id of what is due; a webhook's goes on with an address, and that may hold a secret. [VIEW-5] */
+function placeOf({tenant, name, key, attempts}: DueItem): FaultPlace {
+  const about = {'holdfast.due': name, 'holdfast.due_key': key.split(' ')[0] ?? '', 'holdfast.due_attempts': attempts}
+  return {event: 'due.failed', fields: {'holdfast.tenant': tenant, ...about}}
 }
 
 /** Doubles from two seconds up to ten minutes. */

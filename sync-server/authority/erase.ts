@@ -57,7 +57,7 @@ function targetOf(eraser: Eraser, principal: Principal, request: ErasureRequest)
 
 /** Brings the other layers after the rows; safe to repeat. */
 export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<void> {
-  const {store, bus, environment} = eraser
+  const {store, bus, environment, log} = eraser
   const {tenant, subject, sessions, session, derived} = erasure
   const ref = {tenant, erasure: erasure.id}
   const counts: LayerCount[] = []
@@ -71,21 +71,29 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
   await store.erasures.finish(ref, counts, environment.now())
   if (!eraser.rewriteFiles) await store.erasures.filesDone([ref], environment.now())
   bus.publish({type: 'erased', tenant, subject})
+  log('erasure.done', {
+    'holdfast.tenant': tenant,
+    'holdfast.erasure_id': erasure.id,
+    ...(session !== null && {'holdfast.session_id': session}),
+    'holdfast.erased.sessions': sessions.length,
+    'holdfast.erased.records': counts.reduce((sum, {removed}) => sum + removed, 0),
+  })
 }
 
 const walKept =
   'Erased words may stay in the write-ahead log: the database needs wal_recycle = off and a role that may CHECKPOINT and pg_switch_wal().'
 
-/** What a crash or a late effect left over: other layers, and the files, once for all that wait for them. */
-export async function sweepErasures(eraser: Eraser): Promise<void> {
+/** What a crash or a late effect left over: other layers, and the files, once for all that wait; says for how many. */
+export async function sweepErasures(eraser: Eraser): Promise<number> {
   const {store, environment, onFault} = eraser
   const {erasures, files} = await store.erasures.unfinished(100)
   for (const erasure of erasures) await finishErasure(eraser, erasure).catch(onFault)
-  if (files.length === 0) return
+  if (files.length === 0) return erasures.length
   if (eraser.rewriteFiles && !(await store.scrub())) {
     onFault(new HoldfastError('misconfigured', walKept))
   }
   await store.erasures.filesDone(files, environment.now())
+  return new Set([...erasures.map(({id}) => id), ...files.map(({erasure}) => erasure)]).size
 }
 
 /** What to say about a session that is not there: only its own subject hears that it was erased. [ID-4, RET-3] */

@@ -50,11 +50,13 @@ export async function changeMemory(
 const perRound = 100
 
 /** Writes down which items are over. Recall does not wait for it: it looks at the validity itself. [MEM-3] */
-export async function expireMemory(context: MemoryContext): Promise<void> {
+export async function expireMemory(context: MemoryContext): Promise<number> {
   const now = context.environment.now()
+  let expired = 0
   for (const ref of await context.store.memory.overdue(now, perRound)) {
-    await byClock(context, ref, {do: 'expire'}, item => !isValidAt(item, now))
+    if (await byClock(context, ref, {do: 'expire'}, item => !isValidAt(item, now))) expired += 1
   }
+  return expired
 }
 
 /** Forgets what nobody touched since before a time (ms), and says how many. [RET-1] */

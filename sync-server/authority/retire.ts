@@ -2,32 +2,40 @@ import {cutoff, type Retention} from '../retention.ts'
 import {unnamedMs} from './blobs.ts'
 import {type Eraser, finishErasure} from './erase.ts'
 
+/** Idle sessions, and records of the other layers, that were ended. */
+export type Retired = {sessions: number; records: number}
+
 /** Records of one kind that one round takes; the next round goes on. */
 const perRound = 500
 
-/** Ends what has outlived its rule. Of several processes each may do it; nothing is ended twice. [RET-1] */
-export async function sweepRetention(eraser: Eraser, retention: Retention): Promise<void> {
+/** Ends what has outlived its rule, and says how much. Of several processes each may do it; nothing is ended twice. [RET-1] */
+export async function sweepRetention(eraser: Eraser, retention: Retention): Promise<Retired> {
   const {store, environment, layers} = eraser
   const now = environment.now()
-  await eraseIdleSessions(eraser, cutoff(retention.transcripts, now))
-  await store.blobs.dropUnnamed(now - unnamedMs, perRound)
+  const sessions = await eraseIdleSessions(eraser, cutoff(retention.transcripts, now))
+  let records = await store.blobs.dropUnnamed(now - unnamedMs, perRound)
   const [receipts, audit] = [cutoff(retention.receipts, now), cutoff(retention.audit, now)]
-  if (receipts !== null) await store.keeping.dropReceipts(receipts, perRound)
-  if (audit !== null) await store.keeping.dropAudit(audit, perRound)
+  if (receipts !== null) records += await store.keeping.dropReceipts(receipts, perRound)
+  if (audit !== null) records += await store.keeping.dropAudit(audit, perRound)
   for (const {expiry} of layers) {
     const before = expiry ? cutoff(retention[expiry.rule], now) : null
-    if (before !== null) await expiry?.before(before)
+    if (before !== null) records += (await expiry?.before(before)) ?? 0
   }
+  return {sessions, records}
 }
 
-async function eraseIdleSessions(eraser: Eraser, before: number | null): Promise<void> {
-  if (before === null) return
+async function eraseIdleSessions(eraser: Eraser, before: number | null): Promise<number> {
+  if (before === null) return 0
+  let erased = 0
   const {store, environment} = eraser
   for (const {tenant, session} of await store.keeping.idleSessions(before, perRound)) {
     const erasure = await store.erasures.begin({
       ...{id: environment.id('erasure'), tenant, by: null, at: environment.now()},
       ...{session, of: null, branches: 'keep', derived: false, idleSince: before},
     })
-    if (erasure) await finishErasure(eraser, erasure)
+    if (!erasure) continue
+    await finishErasure(eraser, erasure)
+    erased += 1
   }
+  return erased
 }

@@ -1,6 +1,10 @@
 import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
 import * as z from 'zod'
 import {modelCallSchema} from '../../runtime/protocol/model-call.ts'
+import {nameSchema} from '../../runtime/protocol/text.ts'
+
+/** Of a model of the gateway, as its host named it. */
+export const modelNameSchema = nameSchema(200)
 
 const isArray = (value: unknown): value is unknown[] => Array.isArray(value)
 

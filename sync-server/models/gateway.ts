@@ -3,8 +3,10 @@ import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 import {type ModelCallName, type ModelFailure, modelCallKey} from '../../runtime/protocol/model-call.ts'
+import {modelCallFields} from '../../runtime/protocol/telemetry.ts'
+import type {FaultPlace} from '../authority/authority.ts'
 import {hashJson} from '../authority/hash.ts'
-import type {Bus} from '../bus.ts'
+import type {Bus, Poke} from '../bus.ts'
 import type {Owner} from '../principal.ts'
 import type {Store} from '../storage/store.ts'
 import type {Exhausted, ModelCallRef, NumberedPart} from '../storage/token-store.ts'
@@ -20,8 +22,10 @@ export type GatewayOptions = {
   environment: Environment
   models: Models
   budgets: TenantBudgets
-  onFault(error: unknown): void
+  onFault(error: unknown, about?: FaultPlace): void
   observe?: ObserveCall
+  /** Told of each call that ended without its finish, unless nobody wanted it any more. */
+  onFailed?(call: ObservedCall, failure: ModelFailure): Promise<void>
   limits?: Partial<GatewayLimits>
 }
 
@@ -75,10 +79,9 @@ export class ModelGateway {
   constructor(private readonly parts: GatewayOptions) {
     this.limits = {...defaults, ...parts.limits}
     this.#unsubscribe = parts.bus.subscribe(poke => {
-      if (poke.type !== 'head') return
       for (const generation of this.#live.values()) {
         const {ref, name} = generation
-        if (name?.session !== poke.session || ref.tenant !== poke.tenant || ref.subject !== poke.subject) continue
+        if (!name || !isAbout(poke, ref, name)) continue
         this.#track(this.#look(generation, name).catch(parts.onFault))
       }
     })
@@ -131,9 +134,9 @@ export class ModelGateway {
     return (await this.parts.store.modelCalls.get(ref)) ? this.#follow(ref, after, signal) : null
   }
 
-  /** Ends what dead processes left open; how long words are kept is a rule of the server's `retention`. [RET-1] */
-  async sweep(): Promise<void> {
-    await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
+  /** Ends what dead processes left open, and says how much; how long words are kept is a rule of the server's `retention`. [RET-1] */
+  async sweep(): Promise<number> {
+    return await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
   }
 
   /** Ends every generation of this process, with a last part that says so. */
@@ -156,7 +159,8 @@ export class ModelGateway {
         observe(called, async () => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream),
       store,
       environment,
-      onFault,
+      onFault: error => onFault(error, {fields: modelCallFields(ref.tenant, name)}),
+      onFailed: failure => this.#track(this.parts.onFailed?.(called, failure) ?? Promise.resolve()),
       // Nobody can come back for a call without a key.
       limits: {...this.limits, ...(name === null && {graceMs: 0})},
     })
@@ -210,6 +214,11 @@ export class ModelGateway {
     this.#running.add(work)
     void work.finally(() => this.#running.delete(work))
   }
+}
+
+function isAbout(poke: Poke, {tenant, subject}: ModelCallRef, {session}: ModelCallName): boolean {
+  if (poke.type === 'missed') return true
+  return poke.type === 'head' && poke.session === session && poke.tenant === tenant && poke.subject === subject
 }
 
 const forgotten: ModelFailure = {

@@ -1,7 +1,7 @@
 import type {LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
-import type {ModelCallName} from '../../runtime/protocol/model-call.ts'
+import type {ModelCallName, ModelFailure} from '../../runtime/protocol/model-call.ts'
 import type {Store} from '../storage/store.ts'
 import type {CallEnd, ModelCallRef, NumberedPart, Spent} from '../storage/token-store.ts'
 import {Attendance} from './attendance.ts'
@@ -23,6 +23,8 @@ export type GenerationParts = {
   store: Store
   environment: Environment
   onFault(error: unknown): void
+  /** Told how it failed, when it did; that nobody waited for it any more is no failure. */
+  onFailed(failure: ModelFailure): void
   limits: {graceMs: number; leaseMs: number; generationMs: number; parts: number; bytes: number}
 }
 
@@ -118,8 +120,9 @@ export class Generation {
     } catch (error) {
       const failure = failureOf(this.#abort.signal.aborted ? this.#abort.signal.reason : error)
       this.#buffer.push({type: 'error', error: failure})
-      if (failure.reason === 'lost') return 'lost'
-      return failure.reason === 'aborted' ? 'aborted' : 'failed'
+      if (failure.reason === 'aborted') return 'aborted'
+      this.parts.onFailed(failure)
+      return failure.reason === 'lost' ? 'lost' : 'failed'
     }
   }
 

@@ -1,29 +1,62 @@
 import * as z from 'zod'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {subjectIdSchema, tenantIdSchema} from '../../runtime/protocol/ids.ts'
+import {nameSchema} from '../../runtime/protocol/text.ts'
 import type {Eraser} from '../authority/erase.ts'
-import {type Principal, principalSchema} from '../principal.ts'
-import {type App, readBody} from './http.ts'
+import type {Principal} from '../principal.ts'
+import {auditActions} from '../storage/store.ts'
+import type {App} from './http.ts'
+import {handle, nothingSchema, route} from './route.ts'
 
 /** Every token of the subject that was issued until now, or the one that is named by its id (`jti`). */
 export const revocationSchema = z.strictObject({
-  subject: principalSchema.shape.subject,
-  token: z
-    .string()
-    .min(1)
-    .max(200)
-    .refine(text => !text.includes('\0') && !/\p{Surrogate}/u.test(text), 'expected well-formed text without NUL')
-    .optional(),
+  subject: subjectIdSchema,
+  token: nameSchema(200).optional(),
 })
 
-const cursorSchema = z.union([z.literal(''), z.uuid('expected the id of an audit entry')])
+export const auditPageSchema = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      tenant: tenantIdSchema,
+      subject: subjectIdSchema,
+      action: z.enum(auditActions),
+      /** Id of the record it is about. */
+      about: z.string(),
+      reason: z.string(),
+      at: z.number(),
+    }),
+  ),
+  /** Where the next page begins, if there is one. */
+  next: z.string().nullable(),
+})
+
 const pageEntries = 500
+
+const revokeAccess = route({
+  name: 'revokeAccess',
+  method: 'POST',
+  path: '/v1/revocations',
+  summary: 'Ends the access of a subject, or that of one token, before its tokens expire.',
+  body: revocationSchema,
+  answers: {200: nothingSchema},
+  errors: ['forbidden'],
+})
+
+const readAudit = route({
+  name: 'readAudit',
+  method: 'GET',
+  path: '/v1/audit',
+  summary: 'A page of the audit of the tenant, oldest first, for holders of the role of the auditor.',
+  query: {after: z.union([z.literal(''), z.uuid('expected the id of an audit entry')]).default('')},
+  answers: {200: auditPageSchema},
+  errors: ['forbidden'],
+})
 
 export function accessRoutes(app: App, eraser: Eraser, auditorRole: string): void {
   const {store, environment, bus, operatorRole} = eraser
 
-  app.post('/v1/revocations', async c => {
-    const {subject, token} = await readBody(c, revocationSchema)
-    const principal = c.get('principal')
+  handle(app, revokeAccess, async ({body: {subject, token}, principal}) => {
     if (subject !== principal.subject) requireRole(principal, operatorRole, 'end the access of another subject')
     const {tenant} = principal
     const at = environment.now()
@@ -31,14 +64,12 @@ export function accessRoutes(app: App, eraser: Eraser, auditorRole: string): voi
     const entry = {action: 'access.revoked' as const, about: subject, reason: '', at}
     await store.audit.record({tenant, subject: principal.subject, ...entry})
     bus.publish({type: 'revoked', tenant, subject})
-    return c.json({})
+    return {}
   })
 
-  app.get('/v1/audit', async c => {
-    const principal = c.get('principal')
+  handle(app, readAudit, async ({query: {after}, principal}) => {
     requireRole(principal, auditorRole, 'read the audit')
-    const after = parse(cursorSchema, c.req.query('after') ?? '', 'after')
-    return c.json(await store.audit.page(principal.tenant, after, pageEntries))
+    return await store.audit.page(principal.tenant, after, pageEntries)
   })
 }
 

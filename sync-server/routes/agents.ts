@@ -1,40 +1,55 @@
-import type * as z from 'zod'
-import {parse} from '../../runtime/protocol/errors.ts'
-import {
-  activationSchema,
-  type agentListSchema,
-  agentManifestSchema,
-  agentNameSchema,
-} from '../../runtime/protocol/wire.ts'
+import {activationSchema, agentListSchema, agentManifestSchema, agentNameSchema} from '../../runtime/protocol/wire.ts'
 import {activateVersion, type Publishing, publishVersion} from '../authority/agents.ts'
-import {type App, type Ctx, readBody} from './http.ts'
+import type {Principal} from '../principal.ts'
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
 
 /** Of all agents together, latest first; an older version stays published and is found by the runs pinned to it. */
 const listedVersions = 1000
 
+const listAgents = route({
+  name: 'listAgents',
+  method: 'GET',
+  path: '/v1/agents',
+  summary: 'The published versions of every agent, and the one that new runs take.',
+  answers: {200: agentListSchema},
+})
+
+const publishAgent = route({
+  name: 'publishAgent',
+  method: 'POST',
+  path: '/v1/agents/:name/versions',
+  summary: 'Publishes the manifest of a version, once and for all.',
+  params: {name: agentNameSchema},
+  body: agentManifestSchema,
+  answers: {200: agentListSchema},
+  errors: ['forbidden', 'conflict'],
+})
+
+const activateAgent = route({
+  name: 'activateAgent',
+  method: 'POST',
+  path: '/v1/agents/:name/active',
+  summary: 'New runs take this version from now on; runs under way stay on theirs.',
+  params: {name: agentNameSchema},
+  body: activationSchema,
+  answers: {200: agentListSchema},
+  errors: ['forbidden', 'not_found'],
+})
+
 export function agentRoutes(app: App, publishing: Publishing): void {
   const {agents} = publishing.store
-  const list = async (c: Ctx) =>
-    c.json({agents: await agents.list(c.get('principal').tenant, listedVersions)} satisfies z.infer<
-      typeof agentListSchema
-    >)
+  const list = async ({tenant}: Principal) => ({agents: await agents.list(tenant, listedVersions)})
 
-  app.get('/v1/agents', list)
+  handle(app, listAgents, ({principal}) => list(principal))
 
-  app.post('/v1/agents/:name/versions', async c => {
-    const name = nameParam(c)
-    await publishVersion(publishing, c.get('principal'), name, await readBody(c, agentManifestSchema))
-    return list(c)
+  handle(app, publishAgent, async ({params: {name}, body, principal}) => {
+    await publishVersion(publishing, principal, name, body)
+    return list(principal)
   })
 
-  app.post('/v1/agents/:name/active', async c => {
-    const name = nameParam(c)
-    const {version} = await readBody(c, activationSchema)
-    await activateVersion(publishing, c.get('principal'), name, version)
-    return list(c)
+  handle(app, activateAgent, async ({params: {name}, body: {version}, principal}) => {
+    await activateVersion(publishing, principal, name, version)
+    return list(principal)
   })
-}
-
-function nameParam(c: Ctx): string {
-  return parse(agentNameSchema, c.req.param('name'), 'name')
 }

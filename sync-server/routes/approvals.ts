@@ -1,9 +1,14 @@
 import * as z from 'zod'
-import {type ApprovalRecord, decisionSchema, type InboxItem, standingOf} from '../../runtime/protocol/approval.ts'
-import {parse} from '../../runtime/protocol/errors.ts'
+import {
+  type ApprovalRecord,
+  decisionSchema,
+  type InboxItem,
+  inboxItemSchema,
+  standingOf,
+} from '../../runtime/protocol/approval.ts'
 import {approvalIdSchema, operationIdSchema} from '../../runtime/protocol/ids.ts'
 import {signedIntentSchema} from '../../runtime/protocol/intent.ts'
-import {type Inbox, type Settled, settlementSchema} from '../../runtime/protocol/wire.ts'
+import {inboxSchema, settledSchema, settlementSchema} from '../../runtime/protocol/wire.ts'
 import {decideApproval} from '../authority/approvals.ts'
 import type {DueWorker} from '../authority/due-worker.ts'
 import {heldRoles, roleNames} from '../authority/held-roles.ts'
@@ -11,44 +16,75 @@ import type {OperationContext} from '../authority/operation-context.ts'
 import {redeemIntent} from '../authority/redeem-intent.ts'
 import {settleOperation} from '../authority/settle-operation.ts'
 import type {Principal} from '../principal.ts'
-import {type App, readBody} from './http.ts'
-
-const statusSchema = z.enum(['open', 'all'], 'expected "open" or "all"')
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
 
 /** Decided ones are kept for ever; the inbox shows the latest. */
 const listed = 500
 
+const readInbox = route({
+  name: 'readInbox',
+  method: 'GET',
+  path: '/v1/approvals',
+  summary: 'What holders of the roles of the caller may decide, latest first, and what they may settle.',
+  query: {status: z.enum(['open', 'all'], 'expected "open" or "all"').default('open')},
+  answers: {200: inboxSchema},
+})
+
+const decideOne = route({
+  name: 'decideApproval',
+  method: 'POST',
+  path: '/v1/approvals/:approval/decision',
+  summary: 'Approves or rejects one operation, by the digest that was on the screen.',
+  params: {approval: approvalIdSchema},
+  body: decisionSchema,
+  answers: {200: inboxItemSchema},
+  errors: ['not_found', 'forbidden', 'conflict', 'refused'],
+})
+
+const redeemOne = route({
+  name: 'redeemIntent',
+  method: 'POST',
+  path: '/v1/approvals/:approval/redemption',
+  summary: 'Redeems a decision that was signed while the server was out of reach, once.',
+  params: {approval: approvalIdSchema},
+  body: signedIntentSchema,
+  answers: {200: inboxItemSchema},
+  errors: ['not_found', 'forbidden', 'conflict', 'refused', 'deadline'],
+})
+
+const settleOne = route({
+  name: 'settleOperation',
+  method: 'POST',
+  path: '/v1/operations/:operation/verdict',
+  summary: 'Takes the word of a person for what became of an operation that is uncertain.',
+  params: {operation: operationIdSchema},
+  body: settlementSchema,
+  answers: {200: settledSchema},
+  errors: ['not_found', 'conflict', 'refused'],
+})
+
 export function approvalRoutes(app: App, context: OperationContext, worker: DueWorker): void {
   const {store} = context
 
-  app.get('/v1/approvals', async c => {
-    const principal = c.get('principal')
-    const status = parse(statusSchema, c.req.query('status') ?? 'open', 'status')
+  handle(app, readInbox, async ({query: {status}, principal}) => {
     const roles = roleNames(await heldRoles(context, principal))
     const approvals = await store.approvals.inbox(principal.tenant, roles, status, listed)
     const uncertain = await store.ledger.uncertain(principal.tenant, roles, listed)
-    return c.json({approvals: approvals.map(item => shownTo(principal, item)), uncertain} satisfies Inbox)
+    return {approvals: approvals.map(item => shownTo(principal, item)), uncertain}
   })
 
-  app.post('/v1/approvals/:id/decision', async c => {
-    const approval = parse(approvalIdSchema, c.req.param('id'), 'approval')
-    const decision = await readBody(c, decisionSchema)
-    const principal = c.get('principal')
-    return c.json(answer(principal, await decideApproval(context, principal, approval, decision)))
-  })
+  handle(app, decideOne, async ({params: {approval}, body, principal}) =>
+    answer(principal, await decideApproval(context, principal, approval, body)),
+  )
 
-  app.post('/v1/approvals/:id/redemption', async c => {
-    const approval = parse(approvalIdSchema, c.req.param('id'), 'approval')
-    const signed = await readBody(c, signedIntentSchema)
-    const principal = c.get('principal')
-    return c.json(answer(principal, await redeemIntent(context, principal, approval, signed)))
-  })
+  handle(app, redeemOne, async ({params: {approval}, body, principal}) =>
+    answer(principal, await redeemIntent(context, principal, approval, body)),
+  )
 
-  app.post('/v1/operations/:id/verdict', async c => {
-    const operation = parse(operationIdSchema, c.req.param('id'), 'operation')
-    const said = await readBody(c, settlementSchema)
-    return c.json((await settleOperation(context, c.get('principal'), operation, said)) satisfies Settled)
-  })
+  handle(app, settleOne, ({params: {operation}, body, principal}) =>
+    settleOperation(context, principal, operation, body),
+  )
 
   function answer(principal: Principal, item: ApprovalRecord): InboxItem {
     const {tenant} = principal

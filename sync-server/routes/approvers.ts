@@ -1,42 +1,80 @@
-import {type Delegation, newDelegationSchema} from '../../runtime/protocol/delegation.ts'
-import {parse} from '../../runtime/protocol/errors.ts'
+import {delegationSchema, newDelegationSchema} from '../../runtime/protocol/delegation.ts'
 import {approverKeyIdSchema, delegationIdSchema} from '../../runtime/protocol/ids.ts'
-import {type ApproverKey, newKeySchema} from '../../runtime/protocol/intent.ts'
+import {approverKeySchema, newKeySchema} from '../../runtime/protocol/intent.ts'
+import {approverKeyListSchema, delegationListSchema} from '../../runtime/protocol/wire.ts'
 import {listKeys, registerKey, revokeKey} from '../authority/approver-keys.ts'
 import type {Authority} from '../authority/authority.ts'
 import {delegateRole, revokeDelegation} from '../authority/delegations.ts'
-import {type App, readBody} from './http.ts'
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
 
 const listed = 500
 
+const listDelegations = route({
+  name: 'listDelegations',
+  method: 'GET',
+  path: '/v1/delegations',
+  summary: 'The roles that the caller has lent or been lent.',
+  answers: {200: delegationListSchema},
+})
+
+const delegate = route({
+  name: 'delegateRole',
+  method: 'POST',
+  path: '/v1/delegations',
+  summary: 'Lends a role of the caller to somebody until a time.',
+  body: newDelegationSchema,
+  answers: {200: delegationSchema},
+  errors: ['forbidden', 'refused'],
+})
+
+const endDelegation = route({
+  name: 'revokeDelegation',
+  method: 'POST',
+  path: '/v1/delegations/:delegation/revocation',
+  summary: 'Takes a role back that was lent.',
+  params: {delegation: delegationIdSchema},
+  answers: {200: delegationSchema},
+  errors: ['not_found'],
+})
+
+const listApproverKeys = route({
+  name: 'listApproverKeys',
+  method: 'GET',
+  path: '/v1/approver-keys',
+  summary: 'The keys of the caller that signed decisions are checked with.',
+  answers: {200: approverKeyListSchema},
+})
+
+const addApproverKey = route({
+  name: 'registerApproverKey',
+  method: 'POST',
+  path: '/v1/approver-keys',
+  summary: 'Makes the public key of a device known as one of the caller.',
+  body: newKeySchema,
+  answers: {200: approverKeySchema},
+  errors: ['refused'],
+})
+
+const endApproverKey = route({
+  name: 'revokeApproverKey',
+  method: 'POST',
+  path: '/v1/approver-keys/:key/revocation',
+  summary: 'Ends a key: what it signed is redeemed no more.',
+  params: {key: approverKeyIdSchema},
+  answers: {200: approverKeySchema},
+  errors: ['not_found'],
+})
+
 /** What makes somebody an approver beyond their token: roles lent to them, and the keys of their devices. */
 export function approverRoutes(app: App, authority: Authority): void {
-  app.get('/v1/delegations', async c => {
-    const delegations = await authority.store.delegations.list(c.get('principal'), listed)
-    return c.json({delegations} satisfies {delegations: Delegation[]})
-  })
+  handle(app, listDelegations, async ({principal}) => ({
+    delegations: await authority.store.delegations.list(principal, listed),
+  }))
+  handle(app, delegate, ({body, principal}) => delegateRole(authority, principal, body))
+  handle(app, endDelegation, ({params: {delegation}, principal}) => revokeDelegation(authority, principal, delegation))
 
-  app.post('/v1/delegations', async c => {
-    const wish = await readBody(c, newDelegationSchema)
-    return c.json((await delegateRole(authority, c.get('principal'), wish)) satisfies Delegation)
-  })
-
-  app.post('/v1/delegations/:id/revocation', async c => {
-    const id = parse(delegationIdSchema, c.req.param('id'), 'delegation')
-    return c.json((await revokeDelegation(authority, c.get('principal'), id)) satisfies Delegation)
-  })
-
-  app.get('/v1/approver-keys', async c => {
-    return c.json({keys: await listKeys(authority, c.get('principal'))} satisfies {keys: ApproverKey[]})
-  })
-
-  app.post('/v1/approver-keys', async c => {
-    const wish = await readBody(c, newKeySchema)
-    return c.json((await registerKey(authority, c.get('principal'), wish)) satisfies ApproverKey)
-  })
-
-  app.post('/v1/approver-keys/:id/revocation', async c => {
-    const id = parse(approverKeyIdSchema, c.req.param('id'), 'key')
-    return c.json((await revokeKey(authority, c.get('principal'), id)) satisfies ApproverKey)
-  })
+  handle(app, listApproverKeys, async ({principal}) => ({keys: await listKeys(authority, principal)}))
+  handle(app, addApproverKey, ({body, principal}) => registerKey(authority, principal, body))
+  handle(app, endApproverKey, ({params: {key}, principal}) => revokeKey(authority, principal, key))
 }

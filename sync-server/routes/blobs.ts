@@ -1,24 +1,45 @@
 import {blobIdSchema} from '../../runtime/protocol/blob.ts'
-import {parse} from '../../runtime/protocol/errors.ts'
+import {sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import {type BlobKeeper, keepBlob, readBlob} from '../authority/blobs.ts'
-import {type App, type Ctx, sessionParam} from './http.ts'
+import type {App} from './http.ts'
+import {handle, type Media, nothingSchema, route} from './route.ts'
+
+const bytes: Media = {mediaType: 'application/octet-stream', description: 'Exactly the bytes whose hash the id is.'}
+const params = {session: sessionIdSchema, blob: blobIdSchema}
+const path = '/v1/sessions/:session/blobs/:blob'
+
+const putBlob = route({
+  name: 'putBlob',
+  method: 'PUT',
+  path,
+  summary: 'Keeps the bytes of a blob before an event names it; the same again changes nothing.',
+  params,
+  body: bytes,
+  answers: {200: nothingSchema},
+  errors: ['not_found', 'erased', 'budget_exhausted'],
+})
+
+const getBlob = route({
+  name: 'getBlob',
+  method: 'GET',
+  path,
+  summary: 'The bytes of a blob of a session.',
+  params,
+  answers: {200: bytes},
+  errors: ['not_found', 'erased', 'budget_exhausted'],
+})
 
 export function blobRoutes(app: App, keeper: BlobKeeper): void {
-  app.put('/v1/sessions/:id/blobs/:blob', async c => {
-    const [session, id] = [sessionParam(c), blobParam(c)]
+  handle(app, putBlob, async ({params: {session, blob}, principal}, c) => {
     const bytes = new Uint8Array(await c.req.arrayBuffer())
-    await keepBlob(keeper, c.get('principal'), session, {id, bytes})
-    return c.json({})
+    await keepBlob(keeper, principal, session, {id: blob, bytes})
+    return {}
   })
 
   // Whatever was put, a browser must take it for bytes: it may have been made to look like a page of this origin.
-  app.get('/v1/sessions/:id/blobs/:blob', async c => {
-    const bytes = await readBlob(keeper, c.get('principal'), sessionParam(c), blobParam(c))
+  handle(app, getBlob, async ({params: {session, blob}, principal}, c) => {
+    const bytes = await readBlob(keeper, principal, session, blob)
     const headers = {'content-type': 'application/octet-stream', 'content-disposition': 'attachment'}
     return c.body(new Uint8Array(bytes), 200, headers)
   })
-}
-
-function blobParam(c: Ctx) {
-  return parse(blobIdSchema, c.req.param('blob'), 'blob')
 }

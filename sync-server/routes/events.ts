@@ -1,32 +1,47 @@
-import * as z from 'zod'
-import {parse} from '../../runtime/protocol/errors.ts'
-import {type Page, type PushAnswer, pushSchema} from '../../runtime/protocol/wire.ts'
+import {sessionIdSchema} from '../../runtime/protocol/ids.ts'
+import {pageSchema, pushAnswerSchema, pushSchema} from '../../runtime/protocol/wire.ts'
 import {admitEvents} from '../authority/admit-events.ts'
 import type {Authority} from '../authority/authority.ts'
 import type {DueWorker} from '../authority/due-worker.ts'
 import {goneError} from '../authority/erase.ts'
-import {type App, readBody, sessionParam} from './http.ts'
+import type {App} from './http.ts'
+import {digits, handle, route} from './route.ts'
 
-const cursorSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
+const pushEvents = route({
+  name: 'pushEvents',
+  method: 'POST',
+  path: '/v1/sessions/:session/events',
+  summary: 'Takes a batch of events and gives each its own verdict; the same batch again changes nothing.',
+  params: {session: sessionIdSchema},
+  body: pushSchema,
+  answers: {200: pushAnswerSchema},
+  errors: ['not_found', 'erased'],
+})
+
+const pullEvents = route({
+  name: 'pullEvents',
+  method: 'GET',
+  path: '/v1/sessions/:session/events',
+  summary: 'A page of confirmed events, oldest first, after a sequence number.',
+  params: {session: sessionIdSchema},
+  query: {after: digits('a sequence number').default('0').transform(Number)},
+  answers: {200: pageSchema},
+  errors: ['not_found', 'erased'],
+})
 
 export function eventRoutes(app: App, authority: Authority, worker: DueWorker): void {
-  app.post('/v1/sessions/:id/events', async c => {
-    const session = sessionParam(c)
-    const principal = c.get('principal')
-    const {events} = await readBody(c, pushSchema)
+  handle(app, pushEvents, async ({params: {session}, body: {events}, principal}) => {
     const {verdicts, head, proposed} = await admitEvents(authority, principal, session, events)
     for (const key of proposed) worker.nudge({tenant: principal.tenant, name: 'operation', key})
-    return c.json({verdicts, head} satisfies PushAnswer)
+    return {verdicts, head}
   })
 
-  app.get('/v1/sessions/:id/events', async c => {
-    const session = sessionParam(c)
-    const after = Number(parse(cursorSchema, c.req.query('after') ?? '0', 'after'))
-    const page = await authority.store.sessions.page(c.get('principal'), session, after)
-    if (!page) throw await goneError(authority.store, c.get('principal'), session)
+  handle(app, pullEvents, async ({params: {session}, query: {after}, principal}) => {
+    const page = await authority.store.sessions.page(principal, session, after)
+    if (!page) throw await goneError(authority.store, principal, session)
     const last = page.events.at(-1)?.seq ?? after
     // Read before the events were: an event that committed in between may already be on this page.
     const head = Math.max(page.head, page.events.length > 0 ? last : 0)
-    return c.json({events: page.events, head, more: last < head} satisfies Page)
+    return {events: page.events, head, more: last < head}
   })
 }

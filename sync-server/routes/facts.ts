@@ -1,36 +1,52 @@
-import type * as z from 'zod'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {
   type FactAnswer,
   type FactsRequest,
   factSchema,
-  type factsAnswerSchema,
+  factsAnswerSchema,
   factsRequestSchema,
 } from '../../runtime/protocol/fact.ts'
 import {factKeySchema} from '../../runtime/protocol/tool.ts'
 import {withDeadline} from '../authority/deadline.ts'
 import {type FactContext, type FactSource, type FactValue, readFacts} from '../facts.ts'
-import {type App, readBody} from './http.ts'
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
 
 const factDeadlineMs = 10_000
 
+const readOne = route({
+  name: 'readFact',
+  method: 'GET',
+  path: '/v1/facts/:key{.+}',
+  summary: 'A business fact and its version.',
+  params: {key: factKeySchema},
+  answers: {200: factSchema},
+  errors: ['not_found', 'deadline'],
+})
+
+const readSeveral = route({
+  name: 'readFacts',
+  method: 'POST',
+  path: '/v1/facts',
+  summary: 'Several facts at once, in the order asked; what is as the caller knows it is not sent again.',
+  body: factsRequestSchema,
+  answers: {200: factsAnswerSchema},
+  errors: ['deadline'],
+})
+
 /** Facts are read here and written nowhere: only an operation changes what they are about. [FACT-1] */
 export function factRoutes(app: App, facts: FactSource): void {
-  app.get('/v1/facts/:key{.+}', async c => {
-    const key = parse(factKeySchema, c.req.param('key'), 'key')
-    const {tenant, subject} = c.get('principal')
+  handle(app, readOne, async ({params: {key}, principal: {tenant, subject}}) => {
     const fact = await withDeadline('The fact source', factDeadlineMs, () => facts.read(key, {tenant, subject}))
     if (!fact) throw new HoldfastError('not_found', 'No such fact.')
-    return c.json(valid(key, fact))
+    return valid(key, fact)
   })
 
-  app.post('/v1/facts', async c => {
-    const request = await readBody(c, factsRequestSchema)
-    const {tenant, subject} = c.get('principal')
+  handle(app, readSeveral, async ({body: request, principal: {tenant, subject}}) => {
     const answers = await withDeadline('The fact source', factDeadlineMs, () =>
       answerFacts(facts, request, {tenant, subject}),
     )
-    return c.json({facts: answers} satisfies z.infer<typeof factsAnswerSchema>)
+    return {facts: answers}
   })
 }
 

@@ -1,9 +1,10 @@
-import type {Hono} from 'hono'
+import * as z from 'zod'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {withDeadline} from '../authority/deadline.ts'
 import type {StoreHealth} from '../storage/store.ts'
 import type {Registry} from '../telemetry/registry.ts'
-import type {Env} from './http.ts'
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
 
 export type HealthParts = {
   store: StoreHealth
@@ -14,21 +15,58 @@ export type HealthParts = {
 
 const storeDeadlineMs = 2000
 
+const readinessSchema = z.strictObject({
+  ok: z.boolean(),
+  parts: z.strictObject({
+    store: z.enum(['ok', 'unreachable']),
+    migrations: z.enum(['ok', 'pending', 'unknown']),
+    driver: z.enum(['ok', 'not_started', 'late']),
+  }),
+})
+
+const live = route({
+  name: 'isAlive',
+  method: 'GET',
+  path: '/healthz',
+  summary: 'Says that the process lives.',
+  answers: {200: z.strictObject({ok: z.literal(true)})},
+  open: true,
+})
+
+const ready = route({
+  name: 'isReady',
+  method: 'GET',
+  path: '/readyz',
+  summary: 'Says whether the server can do its work, and if not, which part cannot.',
+  answers: {200: readinessSchema, 503: readinessSchema},
+  open: true,
+})
+
+const readMetrics = route({
+  name: 'readMetrics',
+  method: 'GET',
+  path: '/metrics',
+  summary: 'Metrics for whoever the host lets see them; there is no such route for others.',
+  answers: {200: {mediaType: 'text/plain', description: 'In the text format of Prometheus, version 0.0.4.'}},
+  errors: ['not_found'],
+  open: true,
+})
+
 /**
  * For whoever keeps the process running: `/healthz` says that it lives, `/readyz` that it can do its work, and if not,
  * which part cannot. Neither needs a token, and neither says more than that. `/metrics` answers only who may see it.
  */
-export function healthRoutes(app: Hono<Env>, {store, driver, metrics}: HealthParts): void {
-  app.get('/healthz', c => c.json({ok: true}))
+export function healthRoutes(app: App, {store, driver, metrics}: HealthParts): void {
+  handle(app, live, () => ({ok: true as const}))
 
-  app.get('/readyz', async c => {
+  handle(app, ready, async (_, c) => {
     const parts = {...(await storeParts(store)), driver: driver()}
     const ok = Object.values(parts).every(part => part === 'ok')
-    return c.json({ok, parts}, ok ? 200 : 503)
+    return ok ? {ok, parts} : c.json({ok, parts}, 503)
   })
 
   if (!metrics) return
-  app.get('/metrics', async c => {
+  handle(app, readMetrics, async (_, c) => {
     // The same as no such route: who may not see it need not know of it.
     if (!(await metrics.authorise(c.req.raw))) throw new HoldfastError('not_found', 'No such route.')
     c.header('cache-control', 'no-store')
@@ -39,8 +77,8 @@ export function healthRoutes(app: Hono<Env>, {store, driver, metrics}: HealthPar
 async function storeParts(store: StoreHealth) {
   try {
     const migrated = await withDeadline('The store', storeDeadlineMs, () => store.migrated())
-    return {store: 'ok', migrations: migrated ? 'ok' : 'pending'}
+    return {store: 'ok', migrations: migrated ? 'ok' : 'pending'} as const
   } catch {
-    return {store: 'unreachable', migrations: 'unknown'}
+    return {store: 'unreachable', migrations: 'unknown'} as const
   }
 }

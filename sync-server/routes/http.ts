@@ -1,7 +1,6 @@
 import type {Context, Hono} from 'hono'
 import type * as z from 'zod'
 import {type ErrorCode, HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import {type RunId, runIdSchema, type SessionId, sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import type {Principal} from '../principal.ts'
 
 export type Env = {Variables: {principal: Principal}}
@@ -29,6 +28,10 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   deadline: 504,
 }
 
+export function statusOf(code: ErrorCode): Status {
+  return statuses[code] ?? 500
+}
+
 /** What the caller is told of an error; a fault of ours keeps its words at home. */
 export function errorAnswer(c: Context, error: unknown): Response {
   const known = error instanceof HoldfastError ? error : null
@@ -51,17 +54,35 @@ export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema)
 }
 
 function parseJson(text: string): unknown {
+  const expected = `expected at most ${bodyLevels} levels of nesting`
+  if (levelsOf(text) > bodyLevels) throw badBody(expected)
   try {
     return JSON.parse(text)
   } catch {
-    throw new HoldfastError('bad_input', 'body: expected JSON', {details: {what: 'body', issues: []}})
+    throw badBody('expected JSON')
   }
 }
 
-export function sessionParam(c: Ctx): SessionId {
-  return parse(sessionIdSchema, c.req.param('id'), 'session')
+function badBody(expected: string): HoldfastError {
+  return new HoldfastError('bad_input', `body: ${expected}`, {details: {what: 'body', issues: [{field: '', expected}]}})
 }
 
-export function runParam(c: Ctx): RunId {
-  return parse(runIdSchema, c.req.param('id'), 'run')
+/**
+ * Far beyond what any value may have, whose own bound names the field. It is looked at in the text, since whatever walks
+ * the value afterwards may run out of stack.
+ */
+const bodyLevels = 1000
+
+function levelsOf(text: string): number {
+  let [open, most, quoted] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (quoted) {
+      if (character === '\\') at++
+      else if (character === '"') quoted = false
+    } else if (character === '"') quoted = true
+    else if (character === '[' || character === '{') most = Math.max(most, ++open)
+    else if (character === ']' || character === '}') open--
+  }
+  return most
 }

@@ -1,10 +1,24 @@
 import {type SSEStreamingApi, streamSSE} from 'hono/streaming'
 import type {Environment} from '../../runtime/protocol/environment.ts'
-import type {LiveMessage} from '../../runtime/protocol/wire.ts'
+import {type LiveMessage, liveMessageSchema} from '../../runtime/protocol/wire.ts'
 import type {Bus, Poke} from '../bus.ts'
 import type {Principal} from '../principal.ts'
 import type {App} from './http.ts'
 import {type Mailbox, mailbox} from './mailbox.ts'
+import {eventStream, handle, route} from './route.ts'
+
+const listen = route({
+  name: 'listen',
+  method: 'GET',
+  path: '/v1/live',
+  summary: 'Pokes that something moved, one stream a device, until the token expires.',
+  answers: {
+    200: eventStream(
+      'Each event is named by its type. The first is `hello`; whoever missed some pulls, for a poke is never the truth.',
+      liveMessageSchema,
+    ),
+  },
+})
 
 export type LiveOptions = {bus: Bus; environment: Environment; heartbeatMs: number; closing: AbortSignal}
 
@@ -13,8 +27,7 @@ export type LiveOptions = {bus: Bus; environment: Environment; heartbeatMs: numb
  * it ends when the token does, because nobody would notice later that the caller may no longer listen. [SYNC-3]
  */
 export function liveRoutes(app: App, options: LiveOptions): void {
-  app.get('/v1/live', c => {
-    const principal = c.get('principal')
+  handle(app, listen, ({principal}, c) => {
     c.header('x-accel-buffering', 'no')
     return streamSSE(c, async stream => {
       const box = mailbox<LiveMessage>()
@@ -60,6 +73,8 @@ async function send(stream: SSEStreamingApi, message: LiveMessage): Promise<void
 
 /** What this principal may hear of; everything else passes by unsaid. [ID-4] */
 function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessage | null {
+  // As on a new stream: whoever hears it looks at everything again.
+  if (poke.type === 'missed') return {type: 'hello'}
   if (poke.tenant !== tenant) return null
   switch (poke.type) {
     case 'head':

@@ -1,39 +1,72 @@
-import * as z from 'zod'
-import {parse} from '../../runtime/protocol/errors.ts'
 import {memoryIdSchema} from '../../runtime/protocol/ids.ts'
 import {memoryChangeSchema} from '../../runtime/protocol/memory.ts'
-import {recallAskSchema} from '../../runtime/protocol/memory-recall.ts'
-import {type MemoryPage, memoryPushSchema} from '../../runtime/protocol/memory-wire.ts'
+import {recallAnswerSchema, recallAskSchema} from '../../runtime/protocol/memory-recall.ts'
+import {
+  memoryChangeAnswerSchema,
+  memoryPageSchema,
+  memoryPushAnswerSchema,
+  memoryPushSchema,
+} from '../../runtime/protocol/memory-wire.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import {changeMemory} from '../authority/memory.ts'
 import type {MemoryContext} from '../authority/memory-context.ts'
 import {admitProposals} from '../authority/memory-proposals.ts'
-import {type App, readBody} from './http.ts'
+import type {App} from './http.ts'
+import {digits, handle, route} from './route.ts'
 
-const cursorSchema = z.string().regex(/^\d{1,15}$/, 'expected a cursor of an earlier page')
+const proposeMemory = route({
+  name: 'proposeMemory',
+  method: 'POST',
+  path: '/v1/memory/proposals',
+  summary: 'Proposes items of memory and gives each its own verdict; the same one again changes nothing.',
+  body: memoryPushSchema,
+  answers: {200: memoryPushAnswerSchema},
+})
+
+const pullMemory = route({
+  name: 'pullMemory',
+  method: 'GET',
+  path: '/v1/memory/items',
+  summary: 'A page of what changed in the memory of the caller after a cursor, oldest change first.',
+  query: {after: digits('a cursor of an earlier page').default('0').transform(Number)},
+  answers: {200: memoryPageSchema},
+})
+
+const change = route({
+  name: 'changeMemory',
+  method: 'POST',
+  path: '/v1/memory/items/:memory/change',
+  summary: 'Accepts, corrects or forgets an item; the item as it then stands.',
+  params: {memory: memoryIdSchema},
+  body: memoryChangeSchema,
+  answers: {200: memoryChangeAnswerSchema},
+  errors: ['not_found', 'refused', 'conflict'],
+})
+
+const recall = route({
+  name: 'recallMemory',
+  method: 'POST',
+  path: '/v1/memory/recall',
+  summary: 'What memory knows now about a question or under a key, best first.',
+  body: recallAskSchema,
+  answers: {200: recallAnswerSchema},
+})
 
 /** Every route is the caller's own memory; there is no way to name somebody else's. [ID-4] */
 export function memoryRoutes(app: App, context: MemoryContext): void {
-  app.post('/v1/memory/proposals', async c => {
-    const {proposals} = await readBody(c, memoryPushSchema)
-    return c.json({verdicts: await admitProposals(context, c.get('principal'), proposals)})
-  })
+  handle(app, proposeMemory, async ({body: {proposals}, principal}) => ({
+    verdicts: await admitProposals(context, principal, proposals),
+  }))
 
-  app.get('/v1/memory/items', async c => {
-    const after = Number(parse(cursorSchema, c.req.query('after') ?? '0', 'after'))
-    const {changes, head} = await context.store.memory.changes(c.get('principal'), after, limits.memoryPage)
+  handle(app, pullMemory, async ({query: {after}, principal}) => {
+    const {changes, head} = await context.store.memory.changes(principal, after, limits.memoryPage)
     const cursor = changes.at(-1)?.cursor ?? head
-    return c.json({items: changes.map(({item}) => item), cursor, more: cursor < head} satisfies MemoryPage)
+    return {items: changes.map(({item}) => item), cursor, more: cursor < head}
   })
 
-  app.post('/v1/memory/items/:id/change', async c => {
-    const id = parse(memoryIdSchema, c.req.param('id'), 'memory')
-    const change = await readBody(c, memoryChangeSchema)
-    return c.json({item: await changeMemory(context, c.get('principal'), id, change)})
-  })
+  handle(app, change, async ({params: {memory}, body, principal}) => ({
+    item: await changeMemory(context, principal, memory, body),
+  }))
 
-  app.post('/v1/memory/recall', async c => {
-    const ask = await readBody(c, recallAskSchema)
-    return c.json({recalled: await context.search.recall(c.get('principal'), ask)})
-  })
+  handle(app, recall, async ({body, principal}) => ({recalled: await context.search.recall(principal, body)}))
 }

@@ -1,14 +1,51 @@
 import {streamSSE} from 'hono/streaming'
 import * as z from 'zod'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {modelCallKeySchema, modelFailureSchema} from '../../runtime/protocol/model-call.ts'
-import {callOptionsSchema} from '../models/call.ts'
+import {modelListSchema} from '../../runtime/protocol/wire.ts'
+import {callOptionsSchema, modelNameSchema} from '../models/call.ts'
 import {type Models, offerOf} from '../models/config.ts'
 import type {ModelGateway} from '../models/gateway.ts'
 import type {NumberedPart} from '../storage/token-store.ts'
-import {type App, type Ctx, readBody} from './http.ts'
+import type {App, Ctx} from './http.ts'
+import {digits, eventStream, handle, route} from './route.ts'
 
-const offsetSchema = z.string().regex(/^\d{1,9}$/, 'expected the number of a part')
+const failedPartSchema = z.object({type: z.literal('error'), error: modelFailureSchema})
+const parts = eventStream(
+  'Each event is a part of the generation, as the provider specification has it, under its number as the id. One of ' +
+    'type `finish` ends it, or one of type `error`.',
+  z.union([failedPartSchema, z.looseObject({type: z.string()})]),
+)
+
+const listModels = route({
+  name: 'listModels',
+  method: 'GET',
+  path: '/v1/models',
+  summary: 'The models that the gateway offers.',
+  answers: {200: modelListSchema},
+})
+
+const askModel = route({
+  name: 'askModel',
+  method: 'POST',
+  path: '/v1/models/:name/stream',
+  summary: 'Asks a model, or joins a call with the same name that was begun before.',
+  params: {name: modelNameSchema},
+  body: callOptionsSchema,
+  answers: {200: parts},
+  errors: ['not_found', 'conflict', 'budget_exhausted', 'model_failed'],
+})
+
+const resumeModel = route({
+  name: 'resumeModel',
+  method: 'GET',
+  path: '/v1/models/streams/:key',
+  summary: 'The parts of a call that was begun before, from the one after a number.',
+  params: {key: modelCallKeySchema},
+  query: {after: digits('the number of a part', 9).default('0').transform(Number)},
+  answers: {200: parts},
+  errors: ['not_found', 'model_failed'],
+})
 
 /** Milliseconds after which a stream without a part begins all the same: a device waits 15 s for a first sign. */
 const firstPartMs = 5000
@@ -18,24 +55,19 @@ const firstPartMs = 5000
  * with its number as the event's id. Whoever lost the connection asks again under the same key, or for what follows.
  */
 export function modelRoutes(app: App, models: Models, gateway: ModelGateway, heartbeatMs: number): void {
-  app.get('/v1/models', c =>
-    c.json({
-      models: Object.keys(models).map(name => ({name, provider: offerOf(models, name)?.model.provider ?? ''})),
-    }),
-  )
+  handle(app, listModels, () => ({
+    models: Object.keys(models).map(name => ({name, provider: offerOf(models, name)?.model.provider ?? ''})),
+  }))
 
-  app.post('/v1/models/:name/stream', async c => {
-    const asked = await readBody(c, callOptionsSchema)
+  handle(app, askModel, async ({params: {name}, body: asked, principal}, c) => {
     const leaving = leavingSignal(c)
-    const parts = await gateway.ask(c.get('principal'), {name: c.req.param('name'), ...asked}, leaving.signal)
+    const parts = await gateway.ask(principal, {name, ...asked}, leaving.signal)
     return stream(c, parts, leaving, heartbeatMs)
   })
 
-  app.get('/v1/models/streams/:key', async c => {
-    const key = parse(modelCallKeySchema, c.req.param('key'), 'key')
-    const after = Number(parse(offsetSchema, c.req.query('after') ?? '0', 'after'))
+  handle(app, resumeModel, async ({params: {key}, query: {after}, principal}, c) => {
     const leaving = leavingSignal(c)
-    const parts = await gateway.resume(c.get('principal'), key, after, leaving.signal)
+    const parts = await gateway.resume(principal, key, after, leaving.signal)
     if (!parts) throw new HoldfastError('not_found', 'No such model call.')
     return stream(c, parts, leaving, heartbeatMs)
   })
@@ -76,7 +108,7 @@ async function stream(c: Ctx, parts: Parts, leaving: AbortController, heartbeatM
 
 function failAtOnce(first: Next | 'later'): void {
   if (first === 'later' || first.done) return
-  const failed = z.object({type: z.literal('error'), error: modelFailureSchema}).safeParse(first.value.part)
+  const failed = failedPartSchema.safeParse(first.value.part)
   if (!failed.success) return
   const {message, ...details} = failed.data.error
   throw new HoldfastError('model_failed', message, {details})

@@ -1,33 +1,52 @@
-import * as z from 'zod'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {isReadable, readEvent} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
-import type {RunId, SessionId} from '../../runtime/protocol/ids.ts'
+import {type RunId, runIdSchema, type SessionId, sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import {overPassport, type Passport, passportOf} from '../../runtime/protocol/passport.ts'
+import {passportSchema, standingEffectsSchema} from '../../runtime/protocol/passport-wire.ts'
 import {initialSession, type SessionState} from '../../runtime/protocol/session.ts'
 import type {Authority} from '../authority/authority.ts'
 import {goneError} from '../authority/erase.ts'
 import type {Owner} from '../principal.ts'
 import {effectsAfter} from '../standing.ts'
 import type {SessionStore} from '../storage/store.ts'
-import {type App, runParam, sessionParam} from './http.ts'
+import type {App} from './http.ts'
+import {digits, handle, route} from './route.ts'
 
-const seqSchema = z.string().regex(/^\d{1,15}$/, 'expected a sequence number')
+const readPassport = route({
+  name: 'readPassport',
+  method: 'GET',
+  path: '/v1/runs/:run/passport',
+  summary: 'What run this is, where it stands and what is legal now, from records alone.',
+  params: {run: runIdSchema},
+  answers: {200: passportSchema},
+  errors: ['not_found'],
+})
+
+const readEffects = route({
+  name: 'readEffects',
+  method: 'GET',
+  path: '/v1/sessions/:session/effects',
+  summary: 'The external effects after an event, which a branch there does not undo.',
+  params: {session: sessionIdSchema},
+  query: {after: digits('a sequence number').default('0').transform(Number)},
+  answers: {200: standingEffectsSchema},
+  errors: ['not_found', 'erased'],
+})
 
 export function passportRoutes(app: App, {store, environment}: Authority): void {
   const {sessions} = store
-  app.get('/v1/runs/:id/passport', async c => {
-    const run = runParam(c)
-    const passport = await findPassport(sessions, {owner: c.get('principal'), now: environment.now()}, run)
+
+  handle(app, readPassport, async ({params: {run}, principal: owner}) => {
+    const passport = await findPassport(sessions, {owner, now: environment.now()}, run)
     if (!passport) throw new HoldfastError('not_found', 'No such run.')
-    return c.json(passport)
+    return passport
   })
 
-  app.get('/v1/sessions/:id/effects', async c => {
-    const from = {session: sessionParam(c), seq: Number(parse(seqSchema, c.req.query('after') ?? '0', 'after'))}
-    const effects = await effectsAfter(sessions, c.get('principal'), from)
-    if (!effects) throw await goneError(store, c.get('principal'), from.session)
-    return c.json(effects)
+  handle(app, readEffects, async ({params: {session}, query: {after}, principal: owner}) => {
+    const effects = await effectsAfter(sessions, owner, {session, seq: after})
+    if (!effects) throw await goneError(store, owner, session)
+    return effects
   })
 }
 

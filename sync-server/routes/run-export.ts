@@ -1,22 +1,38 @@
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {type Envelope, type LoggedEvent, readEvent} from '../../runtime/protocol/event.ts'
-import type {RunId, SessionId} from '../../runtime/protocol/ids.ts'
-import {buildRunExport, exportedEvents, type GatewayCall, inheritedIds} from '../../runtime/protocol/run-export.ts'
+import {type RunId, runIdSchema, type SessionId} from '../../runtime/protocol/ids.ts'
+import {
+  buildRunExport,
+  exportedEvents,
+  type GatewayCall,
+  inheritedIds,
+  runExportSchema,
+} from '../../runtime/protocol/run-export.ts'
 import type {Owner} from '../principal.ts'
 import {effectsAfter} from '../standing.ts'
 import type {SessionStore, Store} from '../storage/store.ts'
 import type {ModelCallRow} from '../storage/token-store.ts'
-import {type App, runParam} from './http.ts'
+import type {App} from './http.ts'
+import {handle, route} from './route.ts'
+
+const exportOne = route({
+  name: 'exportRun',
+  method: 'GET',
+  path: '/v1/runs/:run/export',
+  summary: 'The run as one file that holds everything it follows from.',
+  params: {run: runIdSchema},
+  answers: {200: runExportSchema},
+  errors: ['not_found', 'too_large'],
+})
 
 /** The run as one file, for whoever may read its passport. [OBS-2] */
 export function runExportRoutes(app: App, store: Store, environment: Environment): void {
-  app.get('/v1/runs/:id/export', async c => {
-    const run = runParam(c)
-    const file = await exportRun(store, c.get('principal'), run, environment.now())
+  handle(app, exportOne, async ({params: {run}, principal}, c) => {
+    const file = await exportRun(store, principal, run, environment.now())
     if (!file) throw new HoldfastError('not_found', 'No such run.')
     c.header('content-disposition', `attachment; filename="${run}.json"`)
-    return c.json(file)
+    return file
   })
 }
 

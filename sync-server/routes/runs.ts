@@ -1,10 +1,45 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
-import {type runCommandAnswerSchema, runCommandSchema, wakeSchema} from '../../runtime/protocol/wire.ts'
+import {runIdSchema} from '../../runtime/protocol/ids.ts'
+import {runCommandAnswerSchema, runCommandSchema, wakeSchema} from '../../runtime/protocol/wire.ts'
 import type {Authority} from '../authority/authority.ts'
 import {appendPersonEvent} from '../authority/person-event.ts'
 import {wakeRun} from '../authority/wake-run.ts'
-import {type App, type Ctx, readBody, runParam} from './http.ts'
+import type {App} from './http.ts'
+import {type Asked, handle, route} from './route.ts'
+
+const cancel = route({
+  name: 'cancelRun',
+  method: 'POST',
+  path: '/v1/runs/:run/cancel',
+  summary: 'Ends a run in the name of the caller; what has been executed stands.',
+  params: {run: runIdSchema},
+  body: runCommandSchema,
+  answers: {200: runCommandAnswerSchema},
+  errors: ['not_found', 'refused', 'conflict'],
+})
+
+const retry = route({
+  name: 'retryRun',
+  method: 'POST',
+  path: '/v1/runs/:run/retry',
+  summary: 'Asks for another attempt of a run that failed in a way that may pass.',
+  params: {run: runIdSchema},
+  body: runCommandSchema,
+  answers: {200: runCommandAnswerSchema},
+  errors: ['not_found', 'refused', 'conflict'],
+})
+
+const wake = route({
+  name: 'wakeRun',
+  method: 'POST',
+  path: '/v1/runs/:run/wake',
+  summary: 'Wakes a run that sleeps, because what it waits for has come.',
+  params: {run: runIdSchema},
+  body: wakeSchema,
+  answers: {200: z.strictObject({head: z.int().nonnegative()})},
+  errors: ['not_found', 'refused'],
+})
 
 /**
  * Cancel and retry for whoever has no device, like an operator's script: a person's event in the caller's own name, so
@@ -12,18 +47,16 @@ import {type App, type Ctx, readBody, runParam} from './http.ts'
  * A wake is the outside world's: what a run sleeps for has come.
  */
 export function runRoutes(app: App, authority: Authority): void {
-  app.post('/v1/runs/:id/cancel', c => command(c, authority, 'run.cancelled'))
-  app.post('/v1/runs/:id/retry', c => command(c, authority, 'run.retried'))
-  app.post('/v1/runs/:id/wake', async c => {
-    const run = runParam(c)
-    return c.json(await wakeRun(authority, c.get('principal'), run, await readBody(c, wakeSchema)))
-  })
+  handle(app, cancel, asked => command(authority, asked, 'run.cancelled'))
+  handle(app, retry, asked => command(authority, asked, 'run.retried'))
+  handle(app, wake, ({params: {run}, body, principal}) => wakeRun(authority, principal, run, body))
 }
 
-async function command(c: Ctx, authority: Authority, kind: 'run.cancelled' | 'run.retried'): Promise<Response> {
-  const run = runParam(c)
-  const {event: id, reason} = await readBody(c, runCommandSchema)
-  const principal = c.get('principal')
+async function command(
+  authority: Authority,
+  {params: {run}, body: {event: id, reason}, principal}: Asked<typeof cancel | typeof retry>,
+  kind: 'run.cancelled' | 'run.retried',
+) {
   const session = await authority.store.sessions.sessionOfRun(principal, run)
   if (!session) throw new HoldfastError('not_found', 'No such run.')
   const said = {id, session, run}
@@ -32,5 +65,5 @@ async function command(c: Ctx, authority: Authority, kind: 'run.cancelled' | 'ru
     principal,
     kind === 'run.cancelled' ? {...said, kind, data: reason === undefined ? {} : {reason}} : {...said, kind, data: {}},
   )
-  return c.json({session, seq} satisfies z.infer<typeof runCommandAnswerSchema>)
+  return {session, seq}
 }

@@ -1,43 +1,52 @@
 import * as z from 'zod'
 import type {Environment} from '../../runtime/protocol/environment.ts'
-import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import type {UsageAnswer} from '../../runtime/protocol/usage.ts'
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {type UsageAnswer, usageAnswerSchema} from '../../runtime/protocol/usage.ts'
 import {limitsFor, type TenantBudgets} from '../models/config.ts'
 import type {Principal} from '../principal.ts'
 import type {Store} from '../storage/store.ts'
 import type {TaskTotals} from '../storage/task-book.ts'
 import type {App} from './http.ts'
+import {digits, handle, route} from './route.ts'
 
 const monthMs = 30 * 24 * 3_600_000
-const time = z.string().regex(/^\d{1,15}$/, 'expected milliseconds since 1970')
-const scopeSchema = z.enum(['own', 'tenant'], 'expected "own" or "tenant"')
+const time = digits('milliseconds since 1970').transform(Number).optional()
+
+const readUsage = route({
+  name: 'readUsage',
+  method: 'GET',
+  path: '/v1/usage',
+  summary: 'What models took and what came of it, within a time, and how much of its budget the tenant has used.',
+  query: {
+    scope: z.enum(['own', 'tenant'], 'expected "own" or "tenant"').default('own'),
+    from: time,
+    to: time,
+  },
+  answers: {200: usageAnswerSchema},
+  errors: ['forbidden'],
+})
 
 type UsageParts = {store: Store; budgets: TenantBudgets; environment: Environment; operatorRole: string}
 
 /** What models took and what came of it: one's own, or all of the tenant for holders of the operator's role. */
 export function usageRoutes(app: App, {store, budgets, environment, operatorRole}: UsageParts): void {
-  app.get('/v1/usage', async c => {
-    const principal = c.get('principal')
-    const scope = parse(scopeSchema, c.req.query('scope') ?? 'own', 'scope')
+  handle(app, readUsage, async ({query: asked, principal}) => {
+    const {scope} = asked
     if (scope === 'tenant' && !principal.roles.includes(operatorRole)) {
       throw new HoldfastError('forbidden', `scope: only a holder of the role "${operatorRole}" sees the whole tenant.`)
     }
-    const to = timeParam(c.req.query('to'), 'to') ?? environment.now() + 1
-    const from = timeParam(c.req.query('from'), 'from') ?? Math.max(0, to - monthMs)
+    const to = asked.to ?? environment.now() + 1
+    const from = asked.from ?? Math.max(0, to - monthMs)
     const query = {tenant: principal.tenant, subject: scope === 'own' ? principal.subject : null, from, to}
     const models = await store.modelCalls.totals(query)
     const tasks = tasksAnswer(await store.tasks.totals(query))
     const limits = await limitsUsed(store, budgets, environment, principal)
-    return c.json({scope, from, to, models, tasks, limits} satisfies UsageAnswer)
+    return {scope, from, to, models, tasks, limits}
   })
 }
 
-function timeParam(text: string | undefined, name: string): number | null {
-  return text === undefined ? null : Number(parse(time, text, name))
-}
-
 function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
-  const {completed, partial, failed, cancelled, failedOnce, recovered} = totals
+  const {completed, partial, failed, cancelled, failedOnce, metTrouble, recovered, latencyMs} = totals
   const each = (sum: number) => sum / completed
   return {
     completed,
@@ -45,7 +54,9 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
     failed,
     cancelled,
     failedOnce,
+    metTrouble,
     recovered,
+    latencyMs,
     perCompleted:
       completed === 0
         ? null
@@ -56,7 +67,7 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
             costMicros: each(totals.costMicros),
             durationMs: each(totals.durationMs),
           },
-    recoveryRate: failedOnce === 0 ? null : recovered / failedOnce,
+    recoveryRate: metTrouble === 0 ? null : recovered / metTrouble,
   }
 }
 

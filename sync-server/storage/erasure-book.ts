@@ -67,9 +67,9 @@ export type OrphanedEffect = {
 export interface Keeping {
   /** Sessions that nothing was added to since `before` (ms), references only. */
   idleSessions(before: number, limit: number): Promise<{tenant: TenantId; session: SessionId}[]>
-  /** Drops operations that ended before, with their approvals, whose session was erased. */
-  dropReceipts(before: number, limit: number): Promise<void>
-  dropAudit(before: number, limit: number): Promise<void>
+  /** Drops operations that ended before, with their approvals, whose session was erased; says how many. */
+  dropReceipts(before: number, limit: number): Promise<number>
+  dropAudit(before: number, limit: number): Promise<number>
 }
 
 /** The devices that hold copies of a subject's records, and what each has still to purge. [RET-3] */

@@ -189,6 +189,21 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
     ],
   },
   {
+    name: 'effects',
+    statements: [
+      `CREATE INDEX hf_events_effects ON hf_events (tenant, session, seq)
+        WHERE kind IN ('operation.proposed', 'operation.started', 'operation.executed', 'operation.uncertain',
+          'operation.failed')`,
+    ],
+  },
+  {
+    name: 'run-totals-trouble',
+    statements: [
+      'ALTER TABLE hf_run_totals ADD COLUMN resumes BIGINT NOT NULL DEFAULT 0',
+      'ALTER TABLE hf_run_totals ADD COLUMN refusals BIGINT NOT NULL DEFAULT 0',
+    ],
+  },
+  {
     name: 'blobs',
     statements: [
       // Without bytes it says that there was no room for them.

@@ -24,12 +24,15 @@ export function pgKeeping(sql: Sql): Keeping {
           await tx.query('DELETE FROM hf_approvals WHERE tenant = $1 AND operation = $2', [tenant, id])
           await tx.query('DELETE FROM hf_operations WHERE tenant = $1 AND id = $2', [tenant, id])
         }
+        return rows.length
       }),
     dropAudit: async (before, limit) => {
-      await sql.query(
-        'DELETE FROM hf_audit WHERE (tenant, id) IN (SELECT tenant, id FROM hf_audit WHERE at < $1 ORDER BY at LIMIT $2)',
+      const dropped = await sql.query(
+        `DELETE FROM hf_audit WHERE (tenant, id) IN (SELECT tenant, id FROM hf_audit WHERE at < $1 ORDER BY at LIMIT $2)
+         RETURNING 1`,
         [before, limit],
       )
+      return dropped.length
     },
   }
 }

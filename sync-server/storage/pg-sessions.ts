@@ -1,5 +1,5 @@
 import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import {type Envelope, envelopeSchema} from '../../runtime/protocol/event.ts'
+import {type Envelope, envelopeSchema, type Kind} from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {initialSession, storedSession} from '../../runtime/protocol/session.ts'
 import {limits} from '../../runtime/protocol/version.ts'
@@ -13,7 +13,7 @@ export function pgSessions(sql: Sql): SessionStore {
   return {
     locked: (key, work) => withRetry(() => sql.transaction(tx => inLock(tx, key, work))),
     list: (owner, limit) => list(sql, owner, limit),
-    page: (owner, session, after) => page(sql, owner, session, after),
+    page: (owner, session, after, kinds) => page(sql, {owner, session, after}, kinds),
     state: async (owner, session) => {
       const [row] = await sql.query<{state: string}>(
         'SELECT state FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
@@ -114,9 +114,8 @@ async function list(sql: Sql, owner: Owner, limit: number): Promise<SessionSumma
 
 async function page(
   sql: Sql,
-  owner: Owner,
-  session: SessionId,
-  after: number,
+  {owner, session, after}: {owner: Owner; session: SessionId; after: number},
+  kinds?: readonly Kind[],
 ): Promise<{events: Envelope[]; head: number} | null> {
   // The head first: an event that commits between the two reads makes `more` late, never wrong.
   const [found] = await sql.query<{head: number}>(
@@ -124,11 +123,13 @@ async function page(
     [owner.tenant, session, owner.subject],
   )
   if (!found) return null
+  // Written out, so that the database sees that an index of just these kinds will do.
+  const ofKinds = kinds ? `AND kind IN (${kinds.map(kind => `'${kind}'`).join(', ')})` : ''
   const rows = await sql.query<{seq: number; body: string}>(
     `SELECT seq, body FROM (
        SELECT seq, body, bytes, SUM(bytes) OVER (ORDER BY seq) AS total FROM (
          SELECT seq, body, bytes FROM hf_events
-         WHERE tenant = $1 AND session = $2 AND seq > $3 ORDER BY seq LIMIT $4) AS candidates) AS sized
+         WHERE tenant = $1 AND session = $2 AND seq > $3 ${ofKinds} ORDER BY seq LIMIT $4) AS candidates) AS sized
      WHERE total <= $5 OR total = bytes ORDER BY seq`,
     [owner.tenant, session, after, limits.pageEvents, limits.bodyBytes],
   )

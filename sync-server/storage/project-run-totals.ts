@@ -2,6 +2,14 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import type {Where} from './project-events.ts'
 import type {SqlQuery, SqlValue} from './sql.ts'
 
+/** What a device counts is its own word; a sum of it must not grow out of its column. */
+const mostCounted = Number.MAX_SAFE_INTEGER
+
+/** The clock of a device may say anything; whole milliseconds since 1970 is what there is room for. */
+function saidAt({at}: Event): number {
+  return Math.trunc(Math.min(Math.max(at, 0), Number.MAX_SAFE_INTEGER))
+}
+
 /** Keeps the numbers of a run, in the transaction that appends to its log. [OBS-3] */
 export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event, at: number): Promise<void> {
   if (!event.run) return
@@ -12,13 +20,13 @@ export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event,
       event.run ?? '',
       ...values,
     ])
-  const end = (status: string) => set('status = $3, ended_at = $4, counted_at = $5', status, event.at, at)
+  const end = (status: string) => set('status = $3, ended_at = $4, counted_at = $5', status, saidAt(event), at)
   switch (event.kind) {
     case 'run.started':
       await tx.query(
         `INSERT INTO hf_run_totals (tenant, run, session, subject, status, started_at) VALUES ($1, $2, $3, $4, 'running', $5)
          ON CONFLICT DO NOTHING`,
-        [tenant, event.run, session, subject, event.at],
+        [tenant, event.run, session, subject, saidAt(event)],
       )
       return
     case 'step.prepared':
@@ -27,7 +35,7 @@ export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event,
     case 'model.replied': {
       const {inputTokens, outputTokens} = event.data.usage
       await set(
-        'input_tokens = input_tokens + $3, output_tokens = output_tokens + $4',
+        `input_tokens = LEAST(input_tokens + $3, ${mostCounted}), output_tokens = LEAST(output_tokens + $4, ${mostCounted})`,
         inputTokens ?? 0,
         outputTokens ?? 0,
       )
@@ -42,6 +50,14 @@ export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event,
     case 'run.failed':
       await end('failed')
       if (event.data.retryable) await set('failures = failures + 1')
+      return
+    case 'run.resumed':
+      await set('resumes = resumes + 1')
+      return
+    case 'operation.refused':
+    case 'approval.rejected':
+    case 'approval.expired':
+      await set('refusals = refusals + 1')
       return
     case 'run.retried':
       await set(`status = 'running', ended_at = NULL, counted_at = NULL`)

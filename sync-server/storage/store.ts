@@ -1,6 +1,6 @@
 import type {ApprovalRecord} from '../../runtime/protocol/approval.ts'
 import type {BlobId, BlobRef} from '../../runtime/protocol/blob.ts'
-import type {Envelope, Event} from '../../runtime/protocol/event.ts'
+import type {Envelope, Event, Kind} from '../../runtime/protocol/event.ts'
 import type {
   ApprovalId,
   CallId,
@@ -79,8 +79,16 @@ export interface SessionStore {
   locked<T>(key: SessionKey, work: (session: LockedSession) => Promise<T>): Promise<{value: T} | null>
   /** The subject's sessions, latest first, at most `limit`. */
   list(owner: Owner, limit: number): Promise<SessionSummary[]>
-  /** Confirmed events with `seq > after`, gapless, oldest first, bounded by `limits`; null as above. */
-  page(owner: Owner, session: SessionId, after: number): Promise<{events: Envelope[]; head: number} | null>
+  /**
+   * Confirmed events with `seq > after`, oldest first, bounded by `limits`; gapless, or with `kinds` only those and no
+   * look at any other. Null as above.
+   */
+  page(
+    owner: Owner,
+    session: SessionId,
+    after: number,
+    kinds?: readonly Kind[],
+  ): Promise<{events: Envelope[]; head: number} | null>
   /** Control state as of the last commit; null as above. */
   state(owner: Owner, session: SessionId): Promise<SessionState | null>
   /** The session that a run belongs to, the subject's own only. */

@@ -5,6 +5,8 @@ import type {Registry} from './registry.ts'
 export const counters = {
   'holdfast.events': 'Events that joined a log, by kind.',
   'holdfast.runs.ended': 'Runs that ended, by how.',
+  'holdfast.runs.troubled': 'Runs that ended for good and had failed, been resumed, or had an effect refused.',
+  'holdfast.runs.recovered': 'Of these, the ones that completed all the same.',
   'holdfast.operations': 'Moves of operations, by tool and status.',
   'holdfast.model.refused': 'Model calls refused for want of budget.',
   'holdfast.faults': 'Faults of the server or of the code it was given.',
@@ -13,6 +15,7 @@ export const histograms = {
   'http.server.request.duration': {unit: 's', help: 'Time from a request to the head of its answer.'},
   'gen_ai.client.operation.duration': {unit: 's', help: 'Time of one model call, from asking to its last part.'},
   'gen_ai.client.token.usage': {unit: '{token}', help: 'Tokens of one model call.'},
+  'holdfast.run.duration': {unit: 's', help: 'Time from the start of a run to its end, by the clocks of its devices.'},
   'holdfast.operation.duration': {unit: 's', help: 'Time of one call of an operation.'},
 } as const
 

@@ -1,5 +1,5 @@
 import {context, type Span, type SpanKind, SpanStatusCode, trace} from '@opentelemetry/api'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {errorType} from '../../runtime/protocol/log-line.ts'
 import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 
 /** Asked anew each time, so that an SDK may be registered at any time before. */
@@ -30,9 +30,4 @@ export function inSpan<T>(
 export function failSpan(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({code: SpanStatusCode.ERROR})
-}
-
-export function errorType(error: unknown): string {
-  if (HoldfastError.is(error)) return error.code
-  return error instanceof Error ? error.name : 'unknown'
 }

@@ -1,10 +1,12 @@
 import {context, type Span, SpanKind} from '@opentelemetry/api'
-import {sessionFields, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
+import {errorType, type Log} from '../../runtime/protocol/log-line.ts'
+import type {ModelFailure} from '../../runtime/protocol/model-call.ts'
+import {modelCallFields, sessionFields, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {ObserveCall, ObservedCall} from '../models/gateway.ts'
 import type {PartStream} from '../models/generation.ts'
 import type {Store} from '../storage/store.ts'
 import {type Meters, secondsSince} from './meters.ts'
-import {errorType, failSpan, tracer} from './spans.ts'
+import {failSpan, tracer} from './spans.ts'
 
 /** Goes around each call of a provider: a span and the two GenAI metrics; what is said passes by unread. [OBS-1] */
 export function tracedCalls(store: Store, meters: Meters): ObserveCall {
@@ -37,18 +39,22 @@ export function tracedCalls(store: Store, meters: Meters): ObserveCall {
 
 async function fieldsOf({sessions}: Store, {ref, name}: ObservedCall): Promise<TelemetryFields> {
   const state = name && (await sessions.state(ref, name.session))
-  return {
-    'holdfast.tenant': ref.tenant,
-    ...(state && sessionFields(ref.tenant, state)),
-    // The device is ahead of the log that the server has: what it names is what the call is for.
-    ...(name && {
-      'holdfast.session_id': name.session,
-      'gen_ai.conversation.id': name.session,
-      'holdfast.run_id': name.run,
-      'holdfast.step_id': name.step,
-      'holdfast.attempt': name.attempt,
-      'holdfast.try': name.try,
-    }),
+  return {...(state && sessionFields(ref.tenant, state)), ...modelCallFields(ref.tenant, name)}
+}
+
+/** Says that a call has failed, and by which kind of failure; the provider's words stay with whoever asked. [VIEW-5] */
+export function toldFailures(store: Store, log: Log) {
+  return async (call: ObservedCall, {reason, retryable}: ModelFailure): Promise<void> => {
+    log(
+      'model.failed',
+      {
+        ...(await fieldsOf(store, call).catch(() => modelCallFields(call.ref.tenant, call.name))),
+        'gen_ai.provider.name': call.provider,
+        'gen_ai.request.model': call.model,
+        'holdfast.retryable': String(retryable),
+      },
+      {code: 'model_failed', system: reason},
+    )
   }
 }
 

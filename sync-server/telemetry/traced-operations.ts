@@ -1,9 +1,10 @@
 import {SpanKind} from '@opentelemetry/api'
-import {sessionFields, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
+import {errorType} from '../../runtime/protocol/log-line.ts'
+import {fieldsAboutRun, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {OperationDefinition, OperationRequest, Operations} from '../define-operation.ts'
 import type {Store} from '../storage/store.ts'
 import {type Meters, secondsSince} from './meters.ts'
-import {errorType, inSpan} from './spans.ts'
+import {inSpan} from './spans.ts'
 
 /** The same operations, with a span for each call of the application's code; input and receipt stay out of it. [OBS-1] */
 export function tracedOperations(operations: Operations, store: Store, meters: Meters): Operations {
@@ -60,11 +61,10 @@ async function fieldsOf(
 ): Promise<TelemetryFields> {
   const row = await ledger.operation({tenant, operation})
   const state = row && (await sessions.state({tenant, subject}, row.session))
-  const current = state?.run?.id === row?.run
   return {
-    ...(state && current && sessionFields(tenant, state)),
     'holdfast.tenant': tenant,
     ...(row && {'holdfast.session_id': row.session, 'holdfast.run_id': row.run}),
+    ...(state && fieldsAboutRun(tenant, state, row.run)),
     'holdfast.operation_id': operation,
     'holdfast.phase': phase,
     'gen_ai.operation.name': 'execute_tool',

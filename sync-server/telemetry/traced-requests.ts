@@ -21,7 +21,7 @@ export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
     const status = c.res.status
     if (span.isRecording()) {
       span.updateName(`${c.req.method} ${route}`)
-      span.setAttributes({...fieldsOf(c, route), 'http.response.status_code': status})
+      span.setAttributes({...requestFields(c, route), 'http.response.status_code': status})
       if (status >= 500) failSpan(span, String(status))
     }
     span.end()
@@ -30,10 +30,11 @@ export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
   }
 }
 
-function fieldsOf(c: Ctx, route: string): TelemetryFields {
+/** What a request says of itself before anything is looked up. */
+export function requestFields(c: Ctx, route = routePath(c, -1)): TelemetryFields {
   const principal = c.get('principal')
-  const id = c.req.param('id')
-  const [session, run] = [sessionIdSchema.safeParse(id), runIdSchema.safeParse(id)]
+  const session = sessionIdSchema.safeParse(c.req.param('session'))
+  const run = runIdSchema.safeParse(c.req.param('run'))
   return {
     'http.request.method': c.req.method,
     'http.route': route,

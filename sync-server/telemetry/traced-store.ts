@@ -1,19 +1,32 @@
 import {SpanKind} from '@opentelemetry/api'
 import type {Event} from '../../runtime/protocol/event.ts'
+import type {Log} from '../../runtime/protocol/log-line.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import {sessionFields} from '../../runtime/protocol/telemetry.ts'
 import type {LockedSession, SealedEvent, SessionKey, SessionStore, Store} from '../storage/store.ts'
+import type {TaskBook} from '../storage/task-book.ts'
 import type {Meters} from './meters.ts'
 import {inSpan} from './spans.ts'
+import {tellAudit, tellEvent} from './told-events.ts'
 
-/** The same store, with a span for each transaction on a session, and a count of what joined its log. [OBS-1] */
-export function tracedStore(store: Store, meters: Meters): Store {
-  return {...store, sessions: {...store.sessions, locked: tracedLock(store.sessions, meters)}}
+/** The same store, with a span for each transaction on a session, and a count and a log of what joined it. [OBS-1] */
+export function tracedStore(store: Store, meters: Meters, log: Log): Store {
+  return {
+    ...store,
+    sessions: {...store.sessions, locked: tracedLock(store, meters, log)},
+    audit: {
+      ...store.audit,
+      record: async entry => {
+        await store.audit.record(entry)
+        tellAudit(log, entry)
+      },
+    },
+  }
 }
 
-type Appended = {sealed: readonly SealedEvent[]; state: SessionState}
+type Appended = {sealed: readonly SealedEvent[]; before: SessionState; state: SessionState}
 
-function tracedLock(sessions: SessionStore, meters: Meters): SessionStore['locked'] {
+function tracedLock({sessions, tasks}: Store, meters: Meters, log: Log): SessionStore['locked'] {
   return (key, work) =>
     inSpan(
       'holdfast.session',
@@ -30,7 +43,11 @@ function tracedLock(sessions: SessionStore, meters: Meters): SessionStore['locke
         if (kept && span.isRecording()) {
           span.setAttributes({...sessionFields(key.tenant, kept.state), 'holdfast.events': kept.sealed.length})
         }
-        for (const {event} of kept?.sealed ?? []) count(meters, key, event, kept?.state)
+        for (const {event} of kept?.sealed ?? []) {
+          count(meters, key, event, kept?.state)
+          await countEnd(meters, tasks, key, event, kept?.state)
+          if (kept) tellEvent(log, key, event, {before: kept.before, after: kept.state})
+        }
         return result
       },
     )
@@ -45,7 +62,7 @@ function watched(locked: LockedSession, tell: (appended: Appended) => void): Loc
     ...locked,
     append: async (sealed, commit) => {
       await locked.append(sealed, commit)
-      tell({sealed, state: commit.state})
+      tell({sealed, before: locked.state, state: commit.state})
     },
   }
 }
@@ -60,6 +77,24 @@ function count(meters: Meters, {tenant}: SessionKey, event: Event, state: Sessio
   const {operation} = event.data
   const tool = state?.operations.find(({id}) => id === operation)?.tool ?? ''
   meters.add('holdfast.operations', {tenant, tool, status: `${what}.${status}`})
+}
+
+/** How long a run took and whether it had to recover: one row, once a run; what cannot be read is not counted. [OBS-3] */
+async function countEnd(
+  meters: Meters,
+  tasks: TaskBook,
+  {tenant}: SessionKey,
+  event: Event,
+  state: SessionState | undefined,
+): Promise<void> {
+  const outcome = endOf(event)
+  if (!outcome || !event.run) return
+  const task = await tasks.of({tenant, run: event.run}).catch(() => null)
+  const labels = {tenant, agent: state?.run?.pin.agent ?? ''}
+  if (task?.durationMs != null) meters.record('holdfast.run.duration', {...labels, outcome}, task.durationMs / 1000)
+  if (!task?.metTrouble || outcome === 'failed_retryable') return
+  meters.add('holdfast.runs.troubled', labels)
+  if (outcome === 'finished') meters.add('holdfast.runs.recovered', labels)
 }
 
 function endOf(event: Event): string | null {

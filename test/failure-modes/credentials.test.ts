@@ -5,6 +5,7 @@ import {defineAgent, gatewayModel, type NodeRuntime, openRuntime} from '../../ru
 import type {Session} from '../../runtime/page/page-runtime.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import type {LogLine} from '../../runtime/protocol/log-line.ts'
 import type {Passport} from '../../runtime/protocol/passport.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import {type ScriptedStep, scriptedModel} from '../../runtime/testing.ts'
@@ -76,10 +77,13 @@ let token: string
 let view: SessionView
 const errors: HoldfastError[] = []
 const seen: string[] = []
+const lines: LogLine[] = []
+const log = (line: LogLine) => void lines.push(line)
 
 beforeAll(async () => {
   process.env.HOLDFAST_CANARY = canaries.environment
   shop = await openTestServer({
+    log,
     models: {keyed: model},
     facts: {read: async () => ({value: {cents: 100, supplier: canaries.fact}, version: '1'})},
     operations: {
@@ -121,6 +125,7 @@ beforeAll(async () => {
     dataDir: 'memory://',
     sync: {link, token},
     retryDelayMs: 1,
+    log,
   })
   session = await runtime.openSession({agent: 'desk'})
   session.subscribe(each => seen.push(JSON.stringify(each)))
@@ -199,6 +204,16 @@ describe('credentials', () => {
     for (const call of model.calls) expect(call.headers).toBeUndefined()
   })
 
+  test('[VIEW-5] no log line of device or server holds any of them, though each tells what went wrong', () => {
+    const told = JSON.stringify(lines)
+    for (const [name, secret] of [...everywhere, ['proposed', proposed], ['token', token]]) {
+      expect([name, told.includes(secret!)]).toEqual([name, false])
+    }
+    expect(lines.map(({event}) => event)).toEqual(
+      expect.arrayContaining(['run.failed', 'operation.uncertain', 'operation.reconciled', 'request.refused']),
+    )
+  })
+
   test('[VIEW-5] no view, passport, error or its body holds any of them', async () => {
     const mine = await session.passport()
     const theirs = await passportOnServer(mine)
@@ -215,3 +230,34 @@ async function passportOnServer(passport: Passport | null): Promise<unknown> {
   expect(response.status).toBe(200)
   return await response.json()
 }
+
+test('[VIEW-5] a summary in which the model repeats one is stored without it; only the stream of its own words has them, for a day', async () => {
+  const told = key('summary')
+  const summarises = ({prompt}: LanguageModelV3CallOptions) => JSON.stringify(prompt[0]).includes('Summarise')
+  const model = scriptedModel([
+    {text: 'one '.repeat(400)},
+    {text: 'two '.repeat(400)},
+    {text: `They said api_key=${told}.`, expect: options => expect(summarises(options)).toBe(true)},
+    {text: 'Three.'},
+  ])
+  const server = await openTestServer({models: {told: model}})
+  const token = await server.token('maya')
+  const sync = {link: await server.link('maya'), token}
+  const brief = defineAgent({...agent, tools: [], budgets: {viewTokens: 2200}})
+  const one = await openRuntime({agent: brief, model: gatewayModel(), tools: {}, dataDir: 'memory://', sync})
+  const session = await one.openSession({agent: 'desk'})
+  for (const text of ['One.', 'Two.', 'Three?']) {
+    await session.send(`${text} ${'word '.repeat(350)}`)
+    await until(session, each => each.settled && each.pending === 0)
+  }
+  model.done()
+  const {rows} = await one.db.query<{body: string}>("select body from holdfast_events where kind = 'view.compacted'")
+  expect(rows.map(({body}) => JSON.parse(body).data)).toMatchObject([
+    {by: 'model', summary: 'They said api_key=[removed]'},
+  ])
+  expect(await tablesWith(one.db, told)).toEqual([])
+  // What a model says is kept exactly, so that a lost connection is taken up again; its retention rule ends that. [RET-1]
+  expect(await tablesWith(server.db, told)).toEqual(['hf_model_parts'])
+  await one.close()
+  await server.close()
+})

@@ -126,7 +126,7 @@ describe('telemetry of a run', () => {
   })
 
   test('[OBS-1] requests and transactions are told too', () => {
-    expect(named('POST /v1/sessions/:id/events', SpanKind.SERVER).length).toBeGreaterThan(0)
+    expect(named('POST /v1/sessions/:session/events', SpanKind.SERVER).length).toBeGreaterThan(0)
     expect(named('POST /v1/sessions/{id}/events', SpanKind.CLIENT).length).toBeGreaterThan(0)
     expect(named('holdfast.session').some(span => span.attributes['holdfast.run_id'] !== undefined)).toBe(true)
   })

@@ -24,6 +24,7 @@ export async function openPaymentService() {
     const key = String(request.headers['idempotency-key'])
     const answer = (status: number, body: unknown) =>
       response.writeHead(status, {'content-type': 'application/json'}).end(JSON.stringify(body))
+    if (request.method === 'GET') return answer(payments.has(key) ? 200 : 404, {})
     if (request.method === 'DELETE') {
       // Asked what became of a key: what was never paid is closed, so that a straggler cannot pay it afterwards.
       const payment = payments.get(key)
@@ -49,20 +50,35 @@ export async function openPaymentService() {
     get effects() {
       return effects
     },
-    execute: async (key: string, cents: number, signal: AbortSignal) => {
-      const init = {method: 'POST', headers: {'idempotency-key': key}, body: JSON.stringify({cents}), signal}
-      const response = await fetch(url, init)
-      if (!response.ok) throw new Error(`the payment service answered ${response.status}`)
-      return (await response.json()) as {receipt: string; cents: number}
-    },
-    /** The payment of this key, or null and never one. */
-    findOrClose: async (key: string) => {
-      const response = await fetch(url, {method: 'DELETE', headers: {'idempotency-key': key}})
-      return response.ok ? ((await response.json()) as {receipt: string; cents: number}) : null
-    },
+    url,
+    ...paymentClient(url),
     close: () => {
       server.closeAllConnections()
       return new Promise<void>(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+type Payment = {receipt: string; cents: number}
+
+/** The service as its callers have it, in this process or another. */
+export function paymentClient(url: string) {
+  const headers = (key: string) => ({'idempotency-key': key})
+  return {
+    execute: async (key: string, cents: number, signal: AbortSignal) => {
+      const init = {method: 'POST', headers: headers(key), body: JSON.stringify({cents}), signal}
+      const response = await fetch(url, init)
+      if (!response.ok) throw new Error(`the payment service answered ${response.status}`)
+      return (await response.json()) as Payment
+    },
+    /** The payment of this key, or null and never one. */
+    findOrClose: async (key: string) => {
+      const response = await fetch(url, {method: 'DELETE', headers: headers(key)})
+      return response.ok ? ((await response.json()) as Payment) : null
+    },
+    /** Resolves once the service has paid; for a caller whose patience is to end only then. */
+    hasActed: async (key: string) => {
+      while (!(await fetch(url, {headers: headers(key)})).ok) await new Promise(resolve => setTimeout(resolve, 5))
     },
   }
 }

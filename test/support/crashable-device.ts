@@ -7,6 +7,7 @@ import type {ViewMemory} from '../../runtime/loop/view-memory.ts'
 import {createSessions, type Session} from '../../runtime/page/page-runtime.ts'
 import type {SharedDocument} from '../../runtime/page/shared-document.ts'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
+import type {LogLine} from '../../runtime/protocol/log-line.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
 import type {DeviceStore, UnitOfWork} from '../../runtime/storage/device-store.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
@@ -160,6 +161,7 @@ export async function openDevice(parts: {
   link?: CuttableLink
   setToken?: (token: string) => void
   memory?: ViewMemory
+  log?: (line: LogLine) => void
   /** Only these sessions exist for it, so that many scenes can share one database. */
   only?: string
 }): Promise<Device> {
@@ -180,6 +182,7 @@ export async function openDevice(parts: {
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
     ...(parts.memory && {memory: parts.memory}),
+    ...(parts.log && {log: parts.log}),
     retryDelayMs: 1,
   })
   const sessions = createSessions({

@@ -16,6 +16,7 @@ import {
   type SyncServer,
   type SyncServerOptions,
 } from '../../sync-server/index.ts'
+import {underContract} from '../sync-server/support/contract.ts'
 
 /** A small refund desk for tests: real server, real store, a payment table that counts. */
 export const lookupOrder = defineTool({
@@ -113,7 +114,7 @@ export async function openTestServer({store: wrap, ...options}: TestServerOption
     },
     ...options,
   }
-  let server = createSyncServer({...parts, store: wrap ? wrap(store) : store})
+  let server = underContract(createSyncServer({...parts, store: wrap ? wrap(store) : store}))
   await server.start()
   const token: TestServer['token'] = (subject, roles = [], tenant = 'shop') =>
     issueToken({...jwt, tenant, subject, roles})
@@ -125,7 +126,7 @@ export async function openTestServer({store: wrap, ...options}: TestServerOption
     },
     restart: async () => {
       await server.close()
-      server = createSyncServer(parts)
+      server = underContract(createSyncServer(parts))
       await server.start()
     },
     linkWith,

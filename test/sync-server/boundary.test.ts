@@ -9,6 +9,7 @@ import {
   type SyncServer,
 } from '../../sync-server/index.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {testDevice} from './support/device.ts'
 
@@ -27,8 +28,10 @@ beforeAll(() => {
     },
   }
   const options = {store: database.store, facts, operations: {}, onFault: (error: unknown) => faults.push(error)}
-  server = createSyncServer({...options, authenticate: jwtAuth(claims), cors: {origins: ['https://page.example']}})
-  trusting = createSyncServer({...options, authenticate: trustingAuth})
+  server = underContract(
+    createSyncServer({...options, authenticate: jwtAuth(claims), cors: {origins: ['https://page.example']}}),
+  )
+  trusting = underContract(createSyncServer({...options, authenticate: trustingAuth}))
 })
 
 const get = (authorization: string, path = '/v1/sessions') => server.app.request(path, {headers: {authorization}})

@@ -4,6 +4,7 @@ import type {Passport} from '../../runtime/protocol/passport.ts'
 import type {CustodyAnswer} from '../../runtime/protocol/wire.ts'
 import {createSyncServer, serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
 import {call, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {logOf} from './support/desk-server.ts'
 import {testDevice} from './support/device.ts'
@@ -11,12 +12,14 @@ import {testDevice} from './support/device.ts'
 const database = testDatabase()
 let server: SyncServer
 beforeAll(() => {
-  server = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-  })
+  server = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+    }),
+  )
 })
 
 let tenants = 0

@@ -2,19 +2,22 @@ import {describe, expect, test} from 'vitest'
 import {createSyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
 import {createRegistry} from '../../sync-server/telemetry/registry.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {movableClock} from './support/environment.ts'
 
 const database = testDatabase()
 
 function server(options: Partial<SyncServerOptions> = {}) {
-  return createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-    ...options,
-  })
+  return underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+      ...options,
+    }),
+  )
 }
 const ready = async (served: ReturnType<typeof server>) => {
   const response = await served.app.request('/readyz')

@@ -2,6 +2,7 @@ import {afterAll, beforeAll, beforeEach, describe, expect, test} from 'vitest'
 import {createSyncServer, type SyncServerOptions, type TenantBudgets} from '../../sync-server/index.ts'
 import {type CountingProvider, openCountingProvider, promptTokens, words} from '../support/counting-provider.ts'
 import {headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {movableClock} from './support/environment.ts'
 import {readStream} from './support/read-stream.ts'
@@ -28,16 +29,18 @@ function desk(budgets: TenantBudgets, options: Partial<SyncServerOptions> = {}) 
   const who: Who = {tenant: `budget-${++tenants}`, subject: 'ana'}
   const environment = movableClock()
   const server = () =>
-    createSyncServer({
-      store: database.store,
-      authenticate: trustingAuth,
-      facts: {read: async () => null},
-      operations: {},
-      models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
-      environment,
-      budgets,
-      ...options,
-    })
+    underContract(
+      createSyncServer({
+        store: database.store,
+        authenticate: trustingAuth,
+        facts: {read: async () => null},
+        operations: {},
+        models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
+        environment,
+        budgets,
+        ...options,
+      }),
+    )
   const post = (by: Who = who, served = server()) =>
     served.app.request('/v1/models/desk/stream', {
       method: 'POST',

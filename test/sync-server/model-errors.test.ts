@@ -2,6 +2,7 @@ import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import {createSyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
 import {type CountingProvider, type Misdeed, openCountingProvider} from '../support/counting-provider.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {readStream} from './support/read-stream.ts'
 
@@ -20,14 +21,16 @@ const later = {'retry-after': '7'}
 
 async function failureAfter(misdeed: Misdeed, options: Partial<SyncServerOptions> = {}): Promise<Failure> {
   provider.misbehave(misdeed)
-  const server = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-    models: {desk: provider.model},
-    ...options,
-  })
+  const server = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+      models: {desk: provider.model},
+      ...options,
+    }),
+  )
   const prompt = [{role: 'user', content: [{type: 'text', text: 'Hello'}]}]
   const response = await server.app.request('/v1/models/desk/stream', {
     method: 'POST',
@@ -78,13 +81,15 @@ describe('a provider that fails', () => {
 
   test('a filter in the middle of a reply is the end of that reply, as the provider says', async () => {
     provider.misbehave({reply: filtered})
-    const server = createSyncServer({
-      store: database.store,
-      authenticate: trustingAuth,
-      facts: {read: async () => null},
-      operations: {},
-      models: {desk: provider.model},
-    })
+    const server = underContract(
+      createSyncServer({
+        store: database.store,
+        authenticate: trustingAuth,
+        facts: {read: async () => null},
+        operations: {},
+        models: {desk: provider.model},
+      }),
+    )
     const response = await server.app.request('/v1/models/desk/stream', {
       method: 'POST',
       headers: headersOf({tenant: 'errors', subject: 'ana'}),

@@ -6,6 +6,7 @@ import {createSyncServer, type Store, type SyncServer, type SyncServerOptions} f
 import {serveNode} from '../../sync-server/node.ts'
 import {type CountingProvider, openCountingProvider, words} from '../support/counting-provider.ts'
 import {headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {testDevice} from './support/device.ts'
 import {movableClock} from './support/environment.ts'
@@ -42,14 +43,16 @@ const nameOf = (over: Partial<ModelCallName> = {}): ModelCallName => ({
 const prompt = [{role: 'user', content: [{type: 'text', text: 'Where is my order?'}]}]
 
 function server(options: Partial<SyncServerOptions> = {}): SyncServer {
-  const made = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-    models: {desk: provider.model},
-    ...options,
-  })
+  const made = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+      models: {desk: provider.model},
+      ...options,
+    }),
+  )
   servers.push(made)
   return made
 }

@@ -5,6 +5,7 @@ import {type OpenedPostgres, openPostgres} from '../../sync-server/postgres.ts'
 import {type CountingProvider, openCountingProvider, promptTokens, words} from '../support/counting-provider.ts'
 import {realPostgres} from '../support/real-postgres.ts'
 import {headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {readStream} from './support/read-stream.ts'
 
 const postgres = realPostgres()
@@ -26,15 +27,17 @@ const prompt = [{role: 'user', content: [{type: 'text', text: 'Hi'}]}]
 /** Two processes: each with its own connections, and nothing in common but the database. */
 function processes(tokens?: number) {
   return stores.map(store =>
-    createSyncServer({
-      store,
-      authenticate: trustingAuth,
-      facts: {read: async () => null},
-      operations: {},
-      models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
-      budgets: tokens === undefined ? [] : [{windowMs: 3_600_000, tokens}],
-      limits: {models: {pollMs: 20}},
-    }),
+    underContract(
+      createSyncServer({
+        store,
+        authenticate: trustingAuth,
+        facts: {read: async () => null},
+        operations: {},
+        models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
+        budgets: tokens === undefined ? [] : [{windowMs: 3_600_000, tokens}],
+        limits: {models: {pollMs: 20}},
+      }),
+    ),
   )
 }
 

@@ -3,6 +3,7 @@ import {beforeAll, describe, expect, test} from 'vitest'
 import {createSyncServer, type SyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
 import {serveNode} from '../../sync-server/node.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {readStream} from './support/read-stream.ts'
 
@@ -58,7 +59,7 @@ const ask = (server: SyncServer, body: unknown, name = 'desk') =>
 describe('model gateway', () => {
   test('streams the parts of one generation as they are, and keeps raw chunks and keys at home', async () => {
     const model = scripted(() => streamOf(parts))
-    const server = createSyncServer({...base, models: {desk: model}})
+    const server = underContract(createSyncServer({...base, models: {desk: model}}))
     const listed = await server.app.request('/v1/models', {headers: headersOf(who)})
     expect(await listed.json()).toEqual({models: [{name: 'desk', provider: 'scripted'}]})
     const response = await ask(server, {
@@ -84,7 +85,7 @@ describe('model gateway', () => {
       {type: 'text-start', id: 't'},
       {type: 'error', error},
     ]
-    const inStream = createSyncServer({...base, models: {desk: scripted(() => streamOf(said))}})
+    const inStream = underContract(createSyncServer({...base, models: {desk: scripted(() => streamOf(said))}}))
     const [, part] = await readStream(await ask(inStream, {prompt})).rest<{type: string}>()
     expect(part).toEqual({
       type: 'error',
@@ -92,7 +93,7 @@ describe('model gateway', () => {
     })
 
     const model = {...scripted(() => streamOf([])), doStream: () => Promise.reject(error)}
-    const refused = await ask(createSyncServer({...base, models: {desk: model}}), {prompt})
+    const refused = await ask(underContract(createSyncServer({...base, models: {desk: model}})), {prompt})
     const text = await refused.text()
     expect(refused.status).toBe(502)
     expect(JSON.parse(text).error).toMatchObject({code: 'model_failed', details: {retryable: true}})
@@ -105,7 +106,7 @@ describe('model gateway', () => {
         start: controller => controller.enqueue({type: 'text-start', id: 't'}),
         pull: () => Promise.reject(new Error('socket hang up')),
       })
-    const server = createSyncServer({...base, models: {desk: scripted(broken)}})
+    const server = underContract(createSyncServer({...base, models: {desk: scripted(broken)}}))
     expect((await readStream(await ask(server, {prompt})).rest()).at(-1)).toMatchObject({
       type: 'error',
       error: {message: 'socket hang up'},
@@ -125,7 +126,7 @@ describe('model gateway', () => {
         },
       })
     }
-    const server = createSyncServer({...base, models: {desk: scripted(endless)}})
+    const server = underContract(createSyncServer({...base, models: {desk: scripted(endless)}}))
     const host = await serveNode(server, {port: 0})
     const leaving = new AbortController()
     const response = await fetch(`${host.url}/v1/models/desk/stream`, {
@@ -153,7 +154,7 @@ describe('model gateway', () => {
     ['an unknown role', 'desk', {prompt: [{role: 'root', content: 'x'}]}, 400],
   ])('%s is refused before the model is called', async (_, name, body, status) => {
     const model = scripted(() => streamOf(parts))
-    const server = createSyncServer({...base, models: {desk: model}})
+    const server = underContract(createSyncServer({...base, models: {desk: model}}))
     expect((await ask(server, body, name)).status).toBe(status)
     expect(model.calls).toEqual([])
   })

@@ -3,6 +3,7 @@ import type {Envelope} from '../../runtime/protocol/event.ts'
 import type {Page, PushAnswer, SessionSummary} from '../../runtime/protocol/wire.ts'
 import {createSyncServer, serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
 import {call, headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {pin, testDevice} from './support/device.ts'
 
@@ -10,7 +11,7 @@ const database = testDatabase()
 let server: SyncServer
 beforeAll(() => {
   const facts = {read: async () => null}
-  server = createSyncServer({store: database.store, authenticate: trustingAuth, facts, operations: {}})
+  server = underContract(createSyncServer({store: database.store, authenticate: trustingAuth, facts, operations: {}}))
 })
 
 let tenants = 0

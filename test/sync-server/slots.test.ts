@@ -4,6 +4,7 @@ import type {Slots} from '../../runtime/protocol/slots.ts'
 import type {PushAnswer} from '../../runtime/protocol/wire.ts'
 import {createSyncServer, serverEnvironment as env, type SyncServer} from '../../sync-server/index.ts'
 import {trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {testDevice} from './support/device.ts'
 
@@ -11,7 +12,7 @@ const database = testDatabase()
 let server: SyncServer
 beforeAll(() => {
   const facts = {read: async () => null}
-  server = createSyncServer({store: database.store, authenticate: trustingAuth, facts, operations: {}})
+  server = underContract(createSyncServer({store: database.store, authenticate: trustingAuth, facts, operations: {}}))
 })
 
 const codes = (answer: PushAnswer) =>

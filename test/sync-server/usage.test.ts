@@ -6,7 +6,9 @@ import {serverEnvironment as env} from '../../sync-server/environment.ts'
 import {createSyncServer, type SyncServer} from '../../sync-server/index.ts'
 import {type CountingProvider, openCountingProvider, promptTokens, words} from '../support/counting-provider.ts'
 import {call, headersOf, trustingAuth, type Who} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
+import {logOf} from './support/desk-server.ts'
 import {pin, testDevice} from './support/device.ts'
 import {readStream} from './support/read-stream.ts'
 
@@ -15,14 +17,17 @@ let provider: CountingProvider
 let server: SyncServer
 beforeAll(async () => {
   provider = await openCountingProvider()
-  server = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-    models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
-    budgets: [{windowMs: 3_600_000, tokens: 10_000}],
-  })
+  server = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+      models: {desk: {model: provider.model, prices: {inputPerMTok: 2, outputPerMTok: 10}}},
+      budgets: [{windowMs: 3_600_000, tokens: 10_000}],
+      metrics: {authorise: () => true},
+    }),
+  )
 })
 afterAll(() => provider.close())
 
@@ -68,6 +73,10 @@ async function generate(who: Who, name: {session: string; run: RunId; step: Step
   await readStream(response).rest()
 }
 
+async function runOf(who: Who, session: string): Promise<string | undefined> {
+  return (await logOf(server, who, session)).find(event => event.kind === 'run.started')?.run
+}
+
 describe('usage', () => {
   test('[OBS-3] tokens, cost and recovery are counted for each completed task, with what failed on the way', async () => {
     const who = {tenant: 'usage-1', subject: 'ana'}
@@ -79,7 +88,15 @@ describe('usage', () => {
     expect(usageAnswerSchema.parse(answer)).toEqual(answer)
     const spent = {inputTokens: 4 * promptTokens, outputTokens: 4 * words.length, costMicros: 4 * cost}
     expect(answer.models).toEqual([{model: 'desk', calls: 4, estimated: 0, ...spent}])
-    expect(answer.tasks).toMatchObject({completed: 2, partial: 1, failed: 0, cancelled: 1, failedOnce: 2, recovered: 1})
+    expect(answer.tasks).toMatchObject({
+      completed: 2,
+      partial: 1,
+      failed: 0,
+      cancelled: 1,
+      failedOnce: 2,
+      metTrouble: 2,
+      recovered: 1,
+    })
     expect(answer.tasks.recoveryRate).toBe(0.5)
     expect(answer.tasks.perCompleted).toMatchObject({
       steps: 2,
@@ -90,10 +107,44 @@ describe('usage', () => {
     expect(answer.limits).toMatchObject([{tokens: 10_000, costMicros: null, usedTokens: tokens}])
   })
 
+  test('[OBS-3] a run that was resumed, and one whose effect was refused, met trouble too; a smooth one did not', async () => {
+    const who = {tenant: 'usage-6', subject: 'ana'}
+    await task(who, 0, 'finished')
+    const resumed = testDevice(who)
+    const run = env.id('run')
+    const from = {seq: 2, holder: resumed.device, epoch: 1}
+    const held = resumed.held(run, {step: env.id('step')})
+    const manifest = {events: [], answers: [], estimatedTokens: 1, promptHash: '0'.repeat(64)}
+    const done = resumed.event('run.completed', {outcome: 'finished'}, held)
+    done.at += 5000
+    const {verdicts} = await resumed.push(server, [
+      resumed.open(),
+      resumed.event('run.started', {pin}, resumed.held(run)),
+      resumed.event('run.resumed', {from, changed: []}, resumed.held(run)),
+      resumed.event('step.prepared', {number: 1, manifest}, held),
+      resumed.event('model.replied', {content: [], finish: 'stop', usage: {inputTokens: 1, outputTokens: 1}}, held),
+      done,
+    ])
+    expect(verdicts.filter(({status}) => status !== 'accepted')).toEqual([])
+    const refused = testDevice(who)
+    await refused.push(server, [refused.open(), ...refused.refund({orderId: 'A1', cents: 5}).events])
+    await server.idle()
+    const answer = await usage(who)
+    expect(answer.tasks).toMatchObject({completed: 2, failedOnce: 0, metTrouble: 1, recovered: 1, recoveryRate: 1})
+    expect(answer.tasks.latencyMs?.p95).toBeGreaterThan(2000)
+    const cancelled = refused.event('run.cancelled', {}, {run: (await runOf(who, refused.session)) as RunId})
+    await refused.push(server, [cancelled])
+    expect((await usage(who)).tasks).toMatchObject({metTrouble: 2, recovered: 1, recoveryRate: 0.5, cancelled: 1})
+    const page = await (await server.app.request('/metrics')).text()
+    const of = (name: string) => new RegExp(`^holdfast_${name}\\{[^}]*usage-6[^}]*\\} (\\d+)$`, 'm').exec(page)?.[1]
+    expect([of('runs_troubled_total'), of('runs_recovered_total')]).toEqual(['2', '1'])
+    expect(page).toMatch(/holdfast_run_duration_seconds_count\{[^}]*outcome="finished"[^}]*usage-6/)
+  })
+
   test('[OBS-3] nothing done is nothing counted, and no number is made up', async () => {
     const answer = await usage({tenant: 'usage-2', subject: 'ana'})
     expect(answer.models).toEqual([])
-    expect(answer.tasks).toMatchObject({completed: 0, perCompleted: null, recoveryRate: null})
+    expect(answer.tasks).toMatchObject({completed: 0, perCompleted: null, latencyMs: null, recoveryRate: null})
   })
 
   test('[ID-4] everybody sees their own; the tenant as a whole only who holds the role', async () => {

@@ -3,6 +3,7 @@ import {beforeAll, describe, expect, test} from 'vitest'
 import type {Json} from '../../runtime/protocol/json.ts'
 import {createSyncServer, type SyncServer} from '../../sync-server/index.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
+import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
 import {logOf} from './support/desk-server.ts'
 import {testDevice} from './support/device.ts'
@@ -11,12 +12,14 @@ const database = testDatabase()
 const who = {tenant: 'values', subject: 'ana'}
 let server: SyncServer
 beforeAll(() => {
-  server = createSyncServer({
-    store: database.store,
-    authenticate: trustingAuth,
-    facts: {read: async () => null},
-    operations: {},
-  })
+  server = underContract(
+    createSyncServer({
+      store: database.store,
+      authenticate: trustingAuth,
+      facts: {read: async () => null},
+      operations: {},
+    }),
+  )
 })
 
 /** Pushes a value as the input of a proposed operation and reads it back from log and ledger. */

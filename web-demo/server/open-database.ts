@@ -1,14 +1,26 @@
 import {openNodeDatabase} from '../../runtime/node.ts'
-import {pgliteSql, type Sql} from '../../sync-server/index.ts'
+import {type Bus, type LogLine, pgliteSql, type Sql} from '../../sync-server/index.ts'
 
-export type Database = {sql: Sql; close(): Promise<void>}
+/** `bus` carries pokes to the other processes on the same database, where there can be any. */
+export type Database = {sql: Sql; bus?: Bus; close(): Promise<void>}
+
+type Options = {dataDir: string; databaseUrl?: string | undefined; log?: ((line: LogLine) => void) | undefined}
 
 /** Postgres when there is an address of one, else PGlite in the folder; `pg` is loaded only when it is needed. */
-export async function openDatabase(dataDir: string, databaseUrl?: string): Promise<Database> {
-  if (databaseUrl) {
-    const {openPostgres} = await import('../../sync-server/postgres.ts')
-    return openPostgres({url: databaseUrl})
-  }
+export async function openDatabase({dataDir, databaseUrl, log}: Options): Promise<Database> {
+  if (databaseUrl) return openShared(databaseUrl, log)
   const {db, close} = await openNodeDatabase({dataDir})
   return {sql: pgliteSql(db), close}
+}
+
+async function openShared(url: string, log: Options['log']): Promise<Database> {
+  const {openPostgres, openPostgresBus} = await import('../../sync-server/postgres.ts')
+  const {sql, close} = await openPostgres({url})
+  try {
+    const bus = await openPostgresBus({url, ...(log && {log})})
+    return {sql, bus, close: () => bus.close().finally(close)}
+  } catch (error) {
+    await close()
+    throw error
+  }
 }

@@ -1,5 +1,5 @@
 import {Hono} from 'hono'
-import {createSyncServer, jwtAuth, openPgStore} from '../../sync-server/index.ts'
+import {createSyncServer, jwtAuth, type LogLine, openPgStore} from '../../sync-server/index.ts'
 import {serveNode} from '../../sync-server/node.ts'
 import {shopFacts} from '../shop/facts.ts'
 import {refundOperation} from '../shop/refund-operation.ts'
@@ -19,6 +19,7 @@ export type ShopOptions = {
   /** A Postgres to keep the records in; in `dataDir` unless told. */
   databaseUrl?: string
   model: ModelSettings | null
+  log?: (line: LogLine) => void
 }
 
 export type DemoOptions = ShopOptions & {
@@ -29,8 +30,8 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
-  const database = await openDatabase(dataDir, databaseUrl)
+export async function openShop({dataDir, databaseUrl, model, log}: ShopOptions) {
+  const database = await openDatabase({dataDir, databaseUrl, log})
   try {
     await openShopTables(database.sql)
     const shop = shopTables(database.sql)
@@ -45,6 +46,8 @@ export async function openShop({dataDir, databaseUrl, model}: ShopOptions) {
       models: await gatewayModels(model),
       // On a Postgres there may be other processes of this desk; a folder has one.
       sharesDatabase: databaseUrl !== undefined,
+      ...(database.bus && {bus: database.bus}),
+      ...(log && {log}),
     })
     const app = new Hono()
     app.use(securityHeaders())

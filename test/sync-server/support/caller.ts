@@ -8,7 +8,11 @@ export type Served = {app: {request(path: string, init?: RequestInit): Response 
 export const trustingAuth: Authenticate = async request => {
   const header = request.headers.get('authorization')
   if (!header) throw new HoldfastError('unauthenticated', 'no header')
-  return principalSchema.parse(JSON.parse(header))
+  try {
+    return principalSchema.parse(JSON.parse(header))
+  } catch {
+    throw new HoldfastError('unauthenticated', 'no principal')
+  }
 }
 
 export function headersOf(who: Who): Record<string, string> {

@@ -5,6 +5,7 @@ import type {LoggedEvent} from '../../../runtime/protocol/event.ts'
 import type {Page} from '../../../runtime/protocol/wire.ts'
 import {createSyncServer, type SyncServer, type SyncServerOptions} from '../../../sync-server/index.ts'
 import {call, type Served, trustingAuth, type Who} from './caller.ts'
+import {underContract} from './contract.ts'
 import type {TestDatabase} from './database.ts'
 import {movableClock} from './environment.ts'
 import {type RefundDesk, refundDesk} from './refund-desk.ts'
@@ -27,14 +28,16 @@ export function deskServers(database: Pick<TestDatabase, 'sql' | 'store'>) {
       return get()
     },
     server: (options: Partial<SyncServerOptions> = {}): SyncServer =>
-      createSyncServer({
-        store: database.store,
-        authenticate: trustingAuth,
-        facts: get().facts,
-        operations: get().operation(),
-        environment,
-        ...options,
-      }),
+      underContract(
+        createSyncServer({
+          store: database.store,
+          authenticate: trustingAuth,
+          facts: get().facts,
+          operations: get().operation(),
+          environment,
+          ...options,
+        }),
+      ),
   }
 }
 

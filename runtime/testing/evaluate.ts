@@ -1,0 +1,215 @@
+import type {LanguageModelV3} from '@ai-sdk/provider'
+import type {PGlite} from '@electric-sql/pglite'
+import {type Agent, agentHost, type ModelSource, type ToolImplementations} from '../loop/define.ts'
+import type {Session} from '../page/page-runtime.ts'
+import {systemEnvironment} from '../platform/environment.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import type {SessionView} from '../protocol/session-view.ts'
+import {openPGliteStore} from '../storage/pglite-store.ts'
+import {httpLink} from '../sync/http-link.ts'
+import {type CaseCount, countCase} from './count-case.ts'
+import {CrashPoints} from './crash-points.ts'
+import type {TestServer} from './server-process.ts'
+import {openTestDatabase} from './test-database.ts'
+import {openTestDevice, type TestDevice} from './test-device.ts'
+
+/** What an agent has to be good at, and what it has to withstand. */
+export const caseClasses = [
+  'normal',
+  'ambiguous',
+  'missing-data',
+  'malformed',
+  'denied',
+  'provider-error',
+  'adversarial',
+] as const
+export type CaseClass = (typeof caseClasses)[number]
+
+export type EvaluationCase = {
+  name: string
+  class: CaseClass
+  /** What the person says, each once nothing is left to do about what came before. */
+  says: readonly string[]
+  /** What somebody with the right to decides about everything that waits for approval; nobody does unless told. */
+  decides?: 'approve' | 'reject'
+  /** Goes between the agent and its model: an outage, a reply that is cut off, a call that is no JSON. */
+  model?(model: LanguageModelV3): LanguageModelV3
+  /** Null when it went as it should, else what is wrong; looks at outcomes, never at times or at exact words. */
+  fault(end: CaseEnd): string | null
+}
+
+/** How a case ended. */
+export type CaseEnd = CaseCount & {
+  view: SessionView
+  /** Everything that the agent said, oldest first. */
+  said: string[]
+  /** What has happened outside, as the world tells it. */
+  effects: readonly string[]
+}
+
+/** What surrounds the agent in one case; made afresh for each, so that no case sees what another did. */
+export type CaseWorld = {
+  server: TestServer
+  /** The bearer tokens of the person who speaks, and of somebody who may decide. */
+  token: string
+  approver?: string
+  /** The person that the token is about; `maya` unless told. */
+  subject?: string
+  effects?(): readonly string[] | Promise<readonly string[]>
+}
+
+export type Evaluated<Served extends Agent> = {
+  agent: Served
+  model: ModelSource
+  tools: ToolImplementations<Served['tools']>
+  /** Without one the agent is alone: no server, no operations, no facts. */
+  world?(): Promise<CaseWorld>
+  /** Times that a run that failed in a way that may pass is retried by its person; 2 unless told. */
+  retries?: number
+}
+
+export type CaseResult = CaseCount & {name: string; class: CaseClass; fault: string | null}
+export type EvaluationReport = {
+  results: CaseResult[]
+  /** One row a class, in the order of `caseClasses`. */
+  classes: {class: CaseClass; passed: number; total: number; steps: number; tokens: number; recovered: number}[]
+}
+
+/**
+ * Plays cases with an agent, each through the real loop on a device of its own, and counts what each class of them came
+ * to. A case that throws has failed; the others go on. [OBS-3]
+ *
+ * @throws HoldfastError `misconfigured` when two cases have one name
+ * @example
+ * const report = await evaluate(cases, {agent: desk, model: myModel, tools, world: openWorld})
+ * console.log(evaluationTable(report))
+ */
+export async function evaluate<Served extends Agent>(
+  cases: readonly EvaluationCase[],
+  evaluated: Evaluated<Served>,
+): Promise<EvaluationReport> {
+  const twice = cases.find(({name}, i) => cases.findIndex(other => other.name === name) !== i)
+  if (twice) throw new HoldfastError('misconfigured', `evaluate: two cases are named "${twice.name}"`)
+  const database = await openTestDatabase()
+  try {
+    // Its tables first, so that going back leaves them empty and not gone.
+    await openPGliteStore(database.db, systemEnvironment)
+    const restore = await database.snapshot()
+    const results: CaseResult[] = []
+    for (const one of cases) {
+      results.push(await play(one, evaluated, database.db))
+      await restore()
+    }
+    return {results, classes: caseClasses.map(name => rowOf(name, results))}
+  } finally {
+    await database.close()
+  }
+}
+
+const nothing: CaseCount = {steps: 0, tokens: 0, metTrouble: false, recovered: false}
+
+async function play<Served extends Agent>(
+  one: EvaluationCase,
+  evaluated: Evaluated<Served>,
+  db: PGlite,
+): Promise<CaseResult> {
+  const named = {name: one.name, class: one.class}
+  try {
+    const end = await endOf(one, evaluated, db)
+    const {steps, tokens, metTrouble, recovered} = end
+    return {...named, steps, tokens, metTrouble, recovered, fault: one.fault(end)}
+  } catch (error) {
+    return {...named, ...nothing, fault: HoldfastError.from(error).message}
+  }
+}
+
+async function endOf<Served extends Agent>(
+  one: EvaluationCase,
+  {agent, model, tools, world: openWorld, retries = 2}: Evaluated<Served>,
+  db: PGlite,
+): Promise<CaseEnd> {
+  const world = (await openWorld?.()) ?? null
+  const linkOf = (token: string) =>
+    httpLink({
+      url: 'http://evaluation.test',
+      token: async () => token,
+      fetch: async (input, init) => (world as CaseWorld).server.fetch(new Request(input, init)),
+    })
+  const device = await openTestDevice({
+    db,
+    process: new CrashPoints().process(one.name, {counted: false}),
+    hosts: [agentHost(agent, {model: between(model, one), tools})],
+    environment: systemEnvironment,
+    link: world && linkOf(world.token),
+    subject: world?.subject ?? 'maya',
+  })
+  try {
+    const session = await device.page(systemEnvironment).openSession({agent: agent.name})
+    const decide = async () => {
+      if (world?.approver && one.decides) await decideAll(linkOf(world.approver), one.decides)
+    }
+    for (const text of one.says) {
+      await session.send(text)
+      await settle(session, {decide, retries, waits: one.decides !== undefined})
+    }
+    return await lookAt(device, session, world)
+  } finally {
+    await device.close()
+    await world?.server.close?.()
+  }
+}
+
+function between(source: ModelSource, {model: put}: EvaluationCase): ModelSource {
+  if (!put) return source
+  return typeof source === 'function' ? async host => put(await source(host)) : put(source)
+}
+
+/** Until nothing is left that the agent, whoever decides, or the person's own retry would change. */
+async function settle(
+  session: Session,
+  {decide, retries, waits}: {decide(): Promise<void>; retries: number; waits: boolean},
+): Promise<void> {
+  for (let left = retries; ; ) {
+    const {status} = await session.settled()
+    if (status === 'waiting_for_approval' && waits) await decide().then(() => decided(session))
+    else if (status === 'failed_retryable' && left > 0) {
+      left -= 1
+      await session.retry()
+    } else return
+  }
+}
+
+/** The decision is the server's at once, and this device's a moment later. */
+function decided(session: Session): Promise<void> {
+  return new Promise(resolve => {
+    const stop = session.subscribe(view => {
+      if (view.status === 'waiting_for_approval') return
+      resolve()
+      queueMicrotask(() => stop())
+    })
+  })
+}
+
+async function decideAll(link: ReturnType<typeof httpLink>, verdict: 'approve' | 'reject'): Promise<void> {
+  for (const {approval, digest} of await link.inbox('open')) await link.decide(approval, {verdict, digest})
+}
+
+async function lookAt(device: TestDevice, session: Session, world: CaseWorld | null): Promise<CaseEnd> {
+  const view = await session.settled()
+  const events = (await device.store.read(session.id, 1_000_000)).map(({event}) => event)
+  const said = view.entries.flatMap(entry => (entry.type === 'reply' ? [entry.text] : []))
+  return {view, said, effects: (await world?.effects?.()) ?? [], ...countCase(events)}
+}
+
+function rowOf(name: CaseClass, results: readonly CaseResult[]): EvaluationReport['classes'][number] {
+  const own = results.filter(one => one.class === name)
+  const sum = (of: (one: CaseResult) => number) => own.reduce((total, one) => total + of(one), 0)
+  return {
+    class: name,
+    passed: own.filter(({fault}) => fault === null).length,
+    total: own.length,
+    steps: sum(({steps}) => steps),
+    tokens: sum(({tokens}) => tokens),
+    recovered: own.filter(({recovered}) => recovered).length,
+  }
+}

@@ -1,0 +1,166 @@
+import * as z from 'zod'
+import {approvalRecordSchema, digestSchema, endorsementSchema, inboxItemSchema} from '../runtime/protocol/approval.ts'
+import {blobIdSchema} from '../runtime/protocol/blob.ts'
+import {delegationSchema} from '../runtime/protocol/delegation.ts'
+import {erasureReceiptSchema, purgeOrderSchema} from '../runtime/protocol/erasure.ts'
+import {errorBodySchema} from '../runtime/protocol/errors.ts'
+import {actorSchema, custodianKinds, envelopeSchema, personKinds, serverKinds} from '../runtime/protocol/event.ts'
+import {factSchema} from '../runtime/protocol/fact.ts'
+import * as ids from '../runtime/protocol/ids.ts'
+import {approverKeySchema} from '../runtime/protocol/intent.ts'
+import {jsonObjectSchema, jsonSchema} from '../runtime/protocol/json.ts'
+import {
+  memoryItemSchema,
+  memoryProposalSchema,
+  memoryRecordSchema,
+  memorySourceSchema,
+} from '../runtime/protocol/memory.ts'
+import {recalledMemorySchema} from '../runtime/protocol/memory-recall.ts'
+import {memoryPushSchema} from '../runtime/protocol/memory-wire.ts'
+import {modelCallKeySchema, modelCallSchema, modelFailureSchema} from '../runtime/protocol/model-call.ts'
+import {passportSchema, standingEffectsSchema} from '../runtime/protocol/passport-wire.ts'
+import {budgetsSchema, pinSchema} from '../runtime/protocol/pin.ts'
+import {operationRecordSchema} from '../runtime/protocol/run-records.ts'
+import {basisSchema, factKeySchema, pinnedToolSchema, sha256Schema} from '../runtime/protocol/tool.ts'
+import * as wire from '../runtime/protocol/wire.ts'
+import {modelNameSchema} from './models/call.ts'
+
+/** What several routes speak of, under the names that the document and clients made from it use. */
+const shared = {
+  ApprovalId: ids.approvalIdSchema,
+  ApproverKeyId: ids.approverKeyIdSchema,
+  CallId: ids.callIdSchema,
+  CorrelationId: ids.correlationIdSchema,
+  DelegationId: ids.delegationIdSchema,
+  DeviceId: ids.deviceIdSchema,
+  ErasureId: ids.erasureIdSchema,
+  EventId: ids.eventIdSchema,
+  MemoryId: ids.memoryIdSchema,
+  OperationId: ids.operationIdSchema,
+  RunId: ids.runIdSchema,
+  SessionId: ids.sessionIdSchema,
+  StepId: ids.stepIdSchema,
+  SubjectId: ids.subjectIdSchema,
+  TenantId: ids.tenantIdSchema,
+  Digest: digestSchema,
+  Sha256: sha256Schema,
+  Json: jsonSchema,
+  JsonObject: jsonObjectSchema,
+  Error: errorBodySchema,
+  ErrorAnswer: wire.errorAnswerSchema,
+  Actor: actorSchema,
+  Event: envelopeSchema,
+  EventVerdict: wire.verdictSchema,
+  SessionSummary: wire.sessionSummarySchema,
+  PurgeOrder: purgeOrderSchema,
+  Approval: inboxItemSchema,
+  ApprovalRecord: approvalRecordSchema,
+  Endorsement: endorsementSchema,
+  Operation: operationRecordSchema,
+  UncertainOperation: wire.uncertainItemSchema,
+  Delegation: delegationSchema,
+  ApproverKey: approverKeySchema,
+  Fact: factSchema,
+  FactKey: factKeySchema,
+  BlobId: blobIdSchema,
+  Basis: basisSchema,
+  Agent: wire.agentListingSchema,
+  AgentManifest: wire.agentManifestSchema,
+  AgentList: wire.agentListSchema,
+  Pin: pinSchema,
+  PinnedTool: pinnedToolSchema,
+  Budgets: budgetsSchema,
+  Passport: passportSchema,
+  StandingEffects: standingEffectsSchema,
+  ErasureReceipt: erasureReceiptSchema,
+  MemoryItem: memoryItemSchema,
+  MemoryRecord: memoryRecordSchema,
+  MemorySource: memorySourceSchema,
+  MemoryProposal: memoryProposalSchema,
+  RecalledMemory: recalledMemorySchema,
+  ModelName: modelNameSchema,
+  ModelCall: modelCallSchema,
+  ModelCallKey: modelCallKeySchema,
+  ModelFailure: modelFailureSchema,
+  LiveMessage: wire.liveMessageSchema,
+} satisfies Record<string, z.ZodType>
+
+/** The data of every kind of event, under the name of its kind. */
+const kinds = Object.entries({...personKinds, ...custodianKinds, ...serverKinds}).map(([kind, schema]) => ({
+  kind,
+  id: kind.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase()),
+  schema: schema as z.ZodType,
+}))
+
+/** Taken as anything, so that one bad item harms no other in its batch: what each should be. */
+const judgedApart = new Map<unknown, keyof typeof shared>([
+  [wire.pushSchema.shape.events.element, 'Event'],
+  [memoryPushSchema.shape.proposals.element, 'MemoryProposal'],
+])
+
+export type JsonSchema = z.core.JSONSchema.BaseSchema
+
+/** Turns schemas into those of the document; what has a name is written once, and referred to by it. */
+export function schemaBook() {
+  const registry = z.registry<{id: string}>()
+  const names = new Map<z.ZodType, string>()
+  const name = (id: string, schema: z.ZodType) => {
+    if (names.has(schema)) return
+    names.set(schema, id)
+    registry.add(schema, {id})
+  }
+  for (const [id, schema] of Object.entries(shared)) name(id, schema)
+  for (const {id, schema} of kinds) name(id, schema)
+
+  return {
+    /** Refers to the schema, which gets this name unless it has one. */
+    reference: (id: string, schema: z.ZodType): JsonSchema => {
+      name(id, schema)
+      return {$ref: referTo(names.get(schema) ?? id)}
+    },
+    /** Of a parameter, which is short enough to stand where it is used. */
+    inline: (schema: z.ZodType): JsonSchema => {
+      const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
+      const known = names.get(inner)
+      if (known) return {$ref: referTo(known)}
+      const {$schema: _, ...plain} = z.toJSONSchema(inner, options)
+      return plain
+    },
+    /** Every schema that has a name. */
+    components: (): Record<string, JsonSchema> => {
+      const {schemas} = z.toJSONSchema(registry, {...options, uri: referTo})
+      const {__shared: _, ...named} = withoutCycles(schemas)
+      return Object.fromEntries(
+        Object.entries(named)
+          .map(([id, {$schema: _, $id: __, ...schema}]) => [id, schema] as const)
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      )
+    },
+  }
+}
+
+/** The one schema that refers to itself is `z.json()`, which gets a place that no reader of OpenAPI looks in. */
+function withoutCycles(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  const text = JSON.stringify(schemas)
+  return JSON.parse(text.replaceAll(/#\/components\/schemas\/__shared#\/\$defs\/\w+/g, referTo('Json')))
+}
+
+function referTo(id: string): string {
+  return `#/components/schemas/${id}`
+}
+
+const options = {
+  // What a caller may send is wider than what is made of it, and a reader must bear what a later server adds.
+  io: 'input',
+  unrepresentable: 'any',
+  override: ({zodSchema, jsonSchema: written}) => {
+    if (zodSchema === jsonSchema) written.description = 'Any JSON that its text gives back unchanged.'
+    if (zodSchema === jsonObjectSchema) Object.assign(written, {type: 'object', additionalProperties: true})
+    // An envelope is read before its kind is known, so that the data of each kind stands beside it.
+    if (zodSchema === envelopeSchema) {
+      written['x-data'] = Object.fromEntries(kinds.map(({kind, id}) => [kind, {$ref: referTo(id)}]))
+    }
+    const item = judgedApart.get(zodSchema)
+    if (item) Object.assign(written, {$ref: referTo(item), description: 'Judged by itself.'})
+  },
+} satisfies z.core.ToJSONSchemaParams

@@ -1,0 +1,221 @@
+import pg from 'pg'
+import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {type LogLine, loggedError, openLog} from '../runtime/protocol/log-line.ts'
+import {withDeadline} from './authority/deadline.ts'
+import {type Bus, createBus, type Poke} from './bus.ts'
+import {type BusMessage, BusOutbox, readBusMessage} from './bus-outbox.ts'
+import {BusPeers} from './bus-peers.ts'
+
+export type PostgresBusOptions = {
+  /** Like `postgres://user:password@host:5432/database`; direct, since a pooler between does not pass on notifications. */
+  url: string
+  /** Its name in the database, the same for all processes of one server; `holdfast` unless told. */
+  channel?: string
+  /** Milliseconds between two signs of life; a process that misses three is believed dead. 10,000 unless told. */
+  heartbeatMs?: number
+  /** Told when the connection is lost and when it is back. */
+  log?: (line: LogLine) => void
+}
+
+export interface PostgresBus extends Bus {
+  /** Sends what waits, says good-bye to the other processes and ends the connection. */
+  close(): Promise<void>
+}
+
+/**
+ * Carries pokes between the processes on one Postgres, so that each hears at once what another has committed. Besides
+ * the pool it holds one connection, which listens and notifies.
+ *
+ * A poke may come twice, and is never lost unsaid: what cannot be sent waits for the connection, and whoever may have
+ * missed something has everything looked at once, be it that its own connection was gone or that another process fell
+ * silent without a good-bye, between its commit and its notification perhaps. [SYNC-3]
+ *
+ * @throws HoldfastError `misconfigured` when nobody answers at the address; never with the password in it
+ * @example
+ * const bus = await openPostgresBus({url: process.env.DATABASE_URL})
+ * const server = createSyncServer({store, authenticate, facts, operations: {}, bus, sharesDatabase: true})
+ */
+export async function openPostgresBus(options: PostgresBusOptions): Promise<PostgresBus> {
+  const bus = new ListeningBus(options)
+  await bus.open()
+  return bus
+}
+
+const firstPauseMs = 100
+const longestPauseMs = 10_000
+
+class ListeningBus implements PostgresBus {
+  readonly #name = crypto.randomUUID()
+  readonly #here = createBus()
+  readonly #outbox = new BusOutbox(this.#name)
+  readonly #peers: BusPeers
+  readonly #channel: string
+  readonly #beatMs: number
+  #client: pg.Client | null = null
+  #sending: Promise<void> | null = null
+  #turn: Promise<void> = Promise.resolve()
+  #closed = false
+  #hurry: () => void = () => undefined
+  #coming: Promise<void> | null = null
+  #beat: ReturnType<typeof setInterval> | undefined
+
+  constructor(private readonly options: PostgresBusOptions) {
+    this.#channel = options.channel ?? 'holdfast'
+    this.#beatMs = options.heartbeatMs ?? 10_000
+    this.#peers = new BusPeers(3 * this.#beatMs)
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#connect()
+    } catch (error) {
+      const {code = 'no code'} = error as {code?: string}
+      throw new HoldfastError('misconfigured', `Postgres cannot be used at the address given (${code}).`, {
+        cause: error,
+      })
+    }
+    this.#beat = setInterval(() => this.#lookAround(), this.#beatMs)
+  }
+
+  publish(poke: Poke): void {
+    this.#here.publish(poke)
+    if (this.#closed) return
+    this.#outbox.add(poke)
+    this.#send()
+  }
+
+  subscribe(listener: (poke: Poke) => void): () => void {
+    return this.#here.subscribe(listener)
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#beat)
+    await this.#sending
+    this.#closed = true
+    this.#hurry()
+    await this.#coming
+    const client = this.#client
+    this.#client = null
+    if (!client) return
+    const leave = async () => {
+      await this.#notify(client, {from: this.#name, pokes: [], leaving: true})
+      await client.end()
+    }
+    // A connection that has gone dumb meanwhile must not hold its host; the others find out by its silence.
+    await withDeadline('Leaving the bus', 2000, leave).catch(() => undefined)
+  }
+
+  /** Listens before it is counted as there, so that nothing falls between listening and the look at everything. */
+  async #connect(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.options.url,
+      application_name: 'holdfast-bus',
+      connectionTimeoutMillis: 10_000,
+      query_timeout: 10_000,
+      keepAlive: true,
+    })
+    client.on('error', error => this.#lost(client, error))
+    client.on('end', () => this.#lost(client, null))
+    client.on('notification', ({payload = ''}) => this.#take(payload))
+    try {
+      await client.connect()
+      await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`)
+    } catch (error) {
+      await client.end().catch(() => undefined)
+      throw error
+    }
+    this.#client = client
+    await this.#sayAlive()
+  }
+
+  #lost(client: pg.Client, error: unknown): void {
+    if (client !== this.#client) return
+    this.#client = null
+    // One that no longer answers would wait for ever to be ended in good order.
+    client.end().catch(() => undefined)
+    if (this.#closed) return
+    this.#tell('bus.lost', error)
+    this.#coming ??= this.#comeBack().finally(() => {
+      this.#coming = null
+    })
+  }
+
+  async #comeBack(): Promise<void> {
+    for (let tries = 0; !this.#closed && !this.#client; tries++) {
+      const pauseMs = Math.min(firstPauseMs * 2 ** tries, longestPauseMs)
+      await this.#rest(pauseMs * (0.5 + Math.random() / 2))
+      if (this.#closed) return
+      await this.#connect().catch(() => undefined)
+    }
+    this.#tell('bus.restored')
+    this.#here.publish({type: 'missed'})
+    this.#send()
+  }
+
+  #take(payload: string): void {
+    const message = readBusMessage(payload)
+    if (!message || message.from === this.#name) return
+    if (message.leaving) this.#peers.leave(message.from)
+    // A newcomer cannot miss somebody whom it has never heard.
+    else if (this.#peers.hear(message.from, performance.now())) void this.#sayAlive()
+    for (const poke of message.pokes) this.#here.publish(poke)
+  }
+
+  /** Its own sign of life goes over the connection, which shows whether there still is one. */
+  #lookAround(): void {
+    void this.#sayAlive()
+    if (this.#peers.anybodyDied(performance.now())) this.#here.publish({type: 'missed'})
+  }
+
+  async #sayAlive(): Promise<void> {
+    const client = this.#client
+    if (!client) return
+    await this.#notify(client, {from: this.#name, pokes: []}).catch(error => this.#lost(client, error))
+  }
+
+  /** One payload at a time; what comes meanwhile goes into the next. */
+  #send(): void {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null
+    })
+  }
+
+  async #sendAll(): Promise<void> {
+    // What is published in one turn travels together.
+    await Promise.resolve()
+    while (!this.#outbox.empty && this.#client) {
+      const client = this.#client
+      const payload = this.#outbox.take()
+      try {
+        await this.#notify(client, payload)
+      } catch (error) {
+        this.#outbox.putBack(payload)
+        this.#lost(client, error)
+      }
+    }
+  }
+
+  /** One query at a time: a connection has no room for two. */
+  #notify(client: pg.Client, message: BusMessage | string): Promise<void> {
+    const payload = typeof message === 'string' ? message : JSON.stringify(message)
+    const turn = this.#turn.then(async () => {
+      await client.query('SELECT pg_notify($1, $2)', [this.#channel, payload])
+    })
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#hurry = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  #tell(event: 'bus.lost' | 'bus.restored', error?: unknown): void {
+    openLog(this.options.log, Date.now)(event, {}, error ? loggedError(error) : undefined)
+  }
+}

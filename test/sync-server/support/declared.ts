@@ -1,0 +1,19 @@
+import {createSyncServer} from '../../../sync-server/index.ts'
+import {routesOf} from '../../../sync-server/routes/route.ts'
+import {trustingAuth} from './caller.ts'
+import {askingsOf} from './document-requests.ts'
+
+/** What a server says of itself does not depend on what it stores, so it is known before any database is open. */
+const bare = createSyncServer({
+  store: {} as never,
+  authenticate: trustingAuth,
+  facts: {read: async () => null},
+  operations: {},
+  metrics: {authorise: () => true},
+})
+export const declared = {
+  app: bare.app,
+  routes: routesOf(bare.app),
+  document: bare.openApiDocument(),
+  askings: askingsOf(bare.openApiDocument()),
+}
