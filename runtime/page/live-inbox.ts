@@ -137,7 +137,10 @@ export class LiveInbox {
       await this.refresh()
       const now = this.#remembered.seen?.approvals.find(({approval}) => approval === intent.approval)
       // Its answer was lost, or another tab was faster: the decision stands, so there is nothing to complain about.
-      if (now?.you !== 'has_decided') return this.#keepRefused({...decision, refused: message})
+      // What the server shows of it now is less where its conversation was erased.
+      if (now?.you !== 'has_decided') {
+        return this.#keepRefused({...decision, item: now ?? decision.item, refused: message})
+      }
     }
     await this.dismiss(intent.nonce)
   }
