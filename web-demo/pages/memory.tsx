@@ -112,6 +112,7 @@ function Search({query, onQuery}: {query: string; onQuery: (query: string) => vo
       <label htmlFor="memory-query">Ask your memory</label>
       <input
         id="memory-query"
+        className="field"
         type="search"
         maxLength={1000}
         value={query}
