@@ -1,6 +1,5 @@
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
-import type {SessionState} from '../../runtime/protocol/session.ts'
 import {eraseApprover} from './erase-approver.ts'
 import {eraseRows} from './erase-rows.ts'
 import type {
@@ -15,6 +14,7 @@ import type {
 } from './erasure-book.ts'
 import {insertAudit} from './pg-audit.ts'
 import {type Family, keptBranchesOf, lockFamily} from './pg-family.ts'
+import {dropInherited} from './pg-inherited.ts'
 import {jsonText} from './project-events.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
@@ -103,7 +103,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
       at,
     ])
   }
-  for (const branch of target.branches) await dropInheritedTitle(tx, tenant, branch)
+  for (const branch of target.branches) await dropInherited(tx, tenant, branch)
   const devices = await devicesOf(tx, tenant, subject, sessions)
   const kept = branches.length === 0 ? null : `${branches.length} keep their own words; what they inherited is gone`
   const rows = await eraseRows(tx, tenant, sessions)
@@ -200,34 +200,6 @@ async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTa
 function branchesOf(family: Family, session: SessionId): SessionId[] {
   const own = family.filter(({parent}) => parent === session).map(({id}) => id)
   return own.flatMap(id => [id, ...branchesOf(family, id)])
-}
-
-/**
- * A branch that stays has the title of its source in its first event. The hash stays that of the event as it was sent:
- * a second delivery of it is still known. [LOG-3]
- */
-async function dropInheritedTitle(tx: SqlQuery, tenant: TenantId, branch: SessionId): Promise<void> {
-  const rows = await tx.query<{seq: number; body: string; state: string}>(
-    `SELECT e.seq, e.body, s.state FROM hf_events e JOIN hf_sessions s ON s.tenant = $1 AND s.id = e.session
-     WHERE e.tenant = $1 AND e.session = $2 AND e.kind = 'session.forked'`,
-    [tenant, branch],
-  )
-  for (const row of rows) {
-    const {data, ...event} = JSON.parse(row.body) as {data: {title?: string}}
-    const {title: _, ...untitled} = data
-    await tx.query('UPDATE hf_events SET body = $4 WHERE tenant = $1 AND session = $2 AND seq = $3', [
-      tenant,
-      branch,
-      row.seq,
-      jsonText({...event, data: untitled}),
-    ])
-    const state = {...(JSON.parse(row.state) as SessionState), title: null}
-    await tx.query(`UPDATE hf_sessions SET title = 'null', state = $3 WHERE tenant = $1 AND id = $2`, [
-      tenant,
-      branch,
-      jsonText(state),
-    ])
-  }
 }
 
 /** Those that asked for copies, and those that wrote in one of the sessions without ever having asked. */

@@ -30,7 +30,9 @@ const asMaya = async (path: string, body?: object) => {
 const sessionOf = (page: Page) => new URL(page.url()).searchParams.get('session') ?? ''
 
 async function untilPurged({erasure}: ErasureReceipt): Promise<void> {
-  await expect.poll(async () => (await asMaya(`/v1/erasures/${erasure}`)).outstanding.devices).toEqual([])
+  await expect
+    .poll(async () => (await asMaya(`/v1/erasures/${erasure}`)).outstanding.devices, {timeout: 90_000})
+    .toEqual([])
 }
 
 /** A conversation with these words in message, title, reply, plan, tool input, operation, approval and unsent text. */
@@ -67,7 +69,7 @@ describe('the storage of the browser', () => {
     const receipt = await asMaya('/v1/erasures', {session: gone})
     await desk.getByText('This conversation was erased on request.').first().waitFor()
     await untilPurged(receipt)
-    await expect.poll(() => placesWith(desk, erased)).toEqual([])
+    await expect.poll(() => placesWith(desk, erased), {timeout: 60_000}).toEqual([])
     expect(await placesWith(desk, kept)).not.toEqual([])
     await desk.reload()
     await desk.getByText('This conversation was erased on request.').first().waitFor()
@@ -81,6 +83,6 @@ describe('the storage of the browser', () => {
     const receipt = await asMaya('/v1/erasures', {subject: 'maya'})
     await switchConnection(desk, true)
     await untilPurged(receipt)
-    await expect.poll(() => placesWith(desk, kept)).toEqual([])
+    await expect.poll(() => placesWith(desk, kept), {timeout: 60_000}).toEqual([])
   })
 })
