@@ -76,8 +76,11 @@ test('[RET-2] a branch that stays loses the slots, title and summaries that it h
 test('[RET-2] a summary goes with what it sums up, or has taken in; one of the branch’s own words stays', () => {
   const id = () => env.id('event')
   const ids = {theirs: id(), own: id(), first: id(), second: id(), third: id()}
-  const summary = (at: EventId, from: EventId, previous?: EventId) =>
-    ({id: at, kind: 'view.compacted', data: {from, to: from, summary: words, ...(previous && {previous})}}) as Envelope
+  const branch = testDevice(who)
+  const summary = (at: EventId, from: EventId, previous?: EventId) => {
+    const more = {by: 'rules' as const, tokens: 1, events: 1, ...(previous && {previous})}
+    return branch.event('view.compacted', {from, to: from, summary: words, ...more}, {id: at})
+  }
   const chain = [summary(ids.first, ids.theirs), summary(ids.second, ids.own, ids.first), summary(ids.third, ids.own)]
   const changed = withoutInherited(chain, new Set([ids.own, ids.first]))
   expect(changed.map(event => event.id)).toEqual([ids.first, ids.second])

@@ -1,5 +1,5 @@
 import {AlertDialog} from '@base-ui/react/alert-dialog'
-import {useState} from 'react'
+import {useRef, useState} from 'react'
 import {useAction} from '../hooks.ts'
 import type {Connection, SessionView} from '../runtime-types.ts'
 import {closingSentences} from '../words/closing.ts'
@@ -19,6 +19,8 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
   const {problem, run, dismiss} = useAction()
   const [reason, setReason] = useState('')
   const [closing, setClosing] = useState(false)
+  // Nothing that cannot be undone is one key away, and no keyboard covers the text on a phone.
+  const keep = useRef<HTMLButtonElement>(null)
   const close = async () => {
     setClosing(true)
     const done = await run(() => onClose(reason.trim()))
@@ -35,7 +37,7 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
     >
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog">
+        <AlertDialog.Popup className="dialog" initialFocus={keep}>
           <AlertDialog.Title className="dialog-title">Close this conversation for good?</AlertDialog.Title>
           <AlertDialog.Description className="dialog-text" render={<ul />}>
             {closingSentences(view, connection).map(sentence => (
@@ -54,7 +56,9 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
             onChange={event => setReason(event.target.value)}
           />
           <div className="dialog-buttons">
-            <AlertDialog.Close className="button">Keep it open</AlertDialog.Close>
+            <AlertDialog.Close className="button" ref={keep}>
+              Keep it open
+            </AlertDialog.Close>
             <button type="button" className="button button-bad" disabled={closing} onClick={() => void close()}>
               Close for good
             </button>

@@ -5,7 +5,7 @@ export function deviceName(userAgent: string): string {
   const browser = named(userAgent, [
     [/\bEdg\//, 'Edge'],
     [/\bFirefox\//, 'Firefox'],
-    [/\bChrom(?:e|ium)\//, 'Chrome'],
+    [/Chrom(?:e|ium)\//, 'Chrome'],
     [/\bSafari\//, 'Safari'],
   ])
   const system = named(userAgent, [
