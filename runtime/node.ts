@@ -67,8 +67,8 @@ export interface NodeRuntime extends Runtime {
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
   const {agent, model, tools, modelProfiles, also = [], router, memory} = options
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs} = options
-  const database = await openNodeDatabase({dataDir})
   const token = new TokenHolder(await firstToken(sync))
+  const database = await openNodeDatabase({dataDir})
   const feed = localFeed()
   const device = await openDeviceRuntime({
     store: await openPGliteStore(database.db, environment),

@@ -6,7 +6,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
 import {sameJson} from '../protocol/json.ts'
 import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
@@ -16,7 +16,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
-import type {NextStep} from './next-step.ts'
+import {afterReply, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import {type PreparedView, prepareView} from './prepare-view.ts'
 import type {Pause} from './provider-pause.ts'
@@ -64,7 +64,7 @@ export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perfor
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
   #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
-  #prepared: {event: EventId; view: PreparedView} | null = null
+  #prepared: {step: StepId; view: PreparedView} | null = null
 
   constructor(private readonly parts: LoopParts) {}
 
@@ -143,16 +143,10 @@ export class StepPerformer {
     const {agent} = this.#host(state)
     const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
     const view = prepareView(agent, sources.seen, sources.beside)
-    const event = this.parts.environment.id('event')
+    const step = this.parts.environment.id('step')
     const manifest = await manifestOf(agent, sources, view, answers)
-    await this.#append([
-      {
-        ...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}),
-        id: event,
-        step: this.parts.environment.id('step'),
-      },
-    ])
-    this.#prepared = {event, view}
+    await this.#append([{...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}), step}])
+    this.#prepared = {step, view}
   }
 
   /** Nothing is stored before the summary is there: after a crash in between it is simply made again. [VIEW-3] */
@@ -190,7 +184,16 @@ export class StepPerformer {
     })
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
-    await this.#append([runDraft(state, 'model.replied', withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep))])
+    const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
+    await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after))
+  }
+
+  /** What a reply asks for begins in its own transaction: that a tool was called is known before it runs. [LOG-6] */
+  #begun(state: SessionState): Draft[] {
+    const step = afterReply(state, this.parts.environment.now())
+    if (step?.do === 'run-tools') return intents(state, step.calls)
+    if (step?.do === 'propose-operations') return step.calls.map(call => this.#proposal(state, call))
+    return []
   }
 
   /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
@@ -205,17 +208,17 @@ export class StepPerformer {
 
   /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
   async #viewOf(run: RunState, host: AgentHost): Promise<PreparedView> {
-    const prepared = run.step?.prepared
-    if (!prepared) throw new HoldfastError('internal', 'a model call needs a prepared step')
-    if (this.#prepared?.event === prepared) return this.#prepared.view
-    const [event] = await this.parts.store.byIds([prepared])
+    const {step} = run
+    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
+    if (this.#prepared?.step === step.id) return this.#prepared.view
+    const [event] = await this.parts.store.byIds([step.prepared])
     if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
-      throw new HoldfastError('internal', `step ${run.step?.id}: its manifest is not in the log`)
+      throw new HoldfastError('internal', `step ${step.id}: its manifest is not in the log`)
     }
     const {exact, lacking, view} = await rebuildView({...this.parts, hosts: [host]}, event)
     if (!exact) {
       const why = lacking.map(({part, why}) => `${part}: ${why}`).join(' ')
-      throw new HoldfastError('internal', `step ${run.step?.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
+      throw new HoldfastError('internal', `step ${step.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
         details: {retryable: false},
       })
     }
@@ -223,8 +226,8 @@ export class StepPerformer {
   }
 
   async #runTools(calls: CallState[], state: SessionState): Promise<void> {
-    const intents = calls.filter(call => !call.called)
-    if (intents.length > 0) await this.#append(intents.map(call => runDraft(state, 'tool.called', {call: call.id})))
+    const begun = intents(state, calls)
+    if (begun.length > 0) await this.#append(begun)
     const local = calls.filter(call => call.effect === 'local')
     const reads = calls.filter(call => call.effect === 'read')
     await Promise.all(reads.map(call => this.#runRead(call, state)))
@@ -291,8 +294,8 @@ export class StepPerformer {
     return proposalDraft(state, call, this.parts.environment.id('operation'))
   }
 
-  #append(drafts: readonly Draft[]): Promise<void> {
-    return this.parts.log.append(this.#actor, drafts)
+  #append(drafts: readonly Draft[], follow?: (state: SessionState) => Draft[]): Promise<void> {
+    return this.parts.log.append(this.#actor, drafts, follow)
   }
 
   get #actor(): Actor {
@@ -363,6 +366,10 @@ export class StepPerformer {
 
 function atBound({pin: {budgets}}: RunState): 'stop' | 'alert' {
   return budgets.onBound === 'partial' ? 'stop' : 'alert'
+}
+
+function intents(state: SessionState, calls: readonly CallState[]): Draft[] {
+  return calls.filter(call => !call.called).map(call => runDraft(state, 'tool.called', {call: call.id}))
 }
 
 function isMessage(event: LoggedEvent): event is Message {

@@ -1,6 +1,7 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {connectWorker} from '../platform/worker-client.ts'
+import {HoldfastError} from '../protocol/errors.ts'
 import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
@@ -104,13 +105,26 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   }
 }
 
-/** Offline there may be none; then the worker starts without and asks. */
+/**
+ * Offline there may be none; then the worker starts without and asks.
+ *
+ * @throws HoldfastError `misconfigured` for what can never bring one
+ */
 export async function firstToken(
   sync: Pick<NonNullable<RuntimeOptions['sync']>, 'token'> | undefined,
 ): Promise<string | null> {
   if (!sync) return null
-  if (typeof sync.token === 'string') return sync.token
-  return await sync.token().catch(() => null)
+  const {token} = sync
+  if (typeof token === 'string') return token
+  if (typeof token !== 'function') {
+    const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`
+    throw new HoldfastError('misconfigured', message, {details: {field: 'sync.token'}})
+  }
+  try {
+    return await token()
+  } catch {
+    return null
+  }
 }
 
 /** The owner of the database may live in another tab, so every page brings a token when one is asked for. */

@@ -1,14 +1,11 @@
 import {refuseAssumption} from './custody.ts'
+import {refuseRunEvent} from './decide-run.ts'
 import type {Event} from './event.ts'
-import type {CallId, RunId} from './ids.ts'
-import {jsonBytes, sameJson} from './json.ts'
-import {refuseMigration} from './migration.ts'
+import type {RunId} from './ids.ts'
 import {isOperationEvent, isVoidable, type OperationEvent, operationFault, operationTransitions} from './operation.ts'
-import type {Refusal} from './refusal.ts'
-import {isActive, isRunTransition, type RunStatus, runTransitions} from './run.ts'
-import {type CallState, type Message, policyOf, type SessionState, sessionStatus} from './session.ts'
-import {patchSlots} from './slots.ts'
-import {limits} from './version.ts'
+import {type Refusal, refused} from './refusal.ts'
+import {isActive, isRunTransition} from './run.ts'
+import {type Message, policyOf, type SessionState, sessionStatus} from './session.ts'
 
 /** A server event that follows from admitting another: written in the same transaction, by the server only. */
 export type Consequence = {
@@ -37,20 +34,25 @@ function refuse(state: SessionState, event: Event): Refusal | null {
   }
   const late = refuseStaleEpoch(state, event) ?? refuseLateEvent(state, event)
   if (late) return late
-  if (event.kind === 'session.closed') return state.closed ? closedAlready(event) : null
+  if (state.closed && isNewWork(event)) return refuseWhenClosed(event)
+  if (event.kind === 'session.closed') return null
   if (event.kind === 'message.posted') return refuseMessage(state, event)
   if (event.kind === 'custody.assumed') return refuseAssumption(state, event)
-  if (isRunTransition(event.kind)) return refuseRunTransition(state, event)
+  if (isRunTransition(event.kind)) return refuseRunEvent(state, event)
   if (isOperationEvent(event)) return refuseOperationTransition(state, event)
   return null
 }
 
-function closedAlready(event: Event, owner: Refusal['owner'] = 'user'): Refusal {
+function isNewWork({kind}: Event): boolean {
+  return kind === 'message.posted' || kind === 'run.started' || kind === 'session.closed'
+}
+
+function refuseWhenClosed(event: Event): Refusal {
+  const owner = event.kind === 'run.started' ? 'loop' : 'user'
   return refused(event, 'a session that is closed', owner, ['fork it', 'open another session'])
 }
 
 function refuseMessage(state: SessionState, event: Message): Refusal | null {
-  if (state.closed) return closedAlready(event)
   const policy = policyOf(state, event.data)
   if (!isActive(state.run) || (policy !== 'reject' && policy !== 'fork')) return null
   const met = `a run that is ${sessionStatus(state)}, with policy ${policy}`
@@ -83,118 +85,11 @@ function refuseLateEvent(state: SessionState, event: Event): Refusal | null {
   return refused(event, met, 'control plane', ['append what is to be said now'])
 }
 
-function refuseRunTransition(state: SessionState, event: Event): Refusal | null {
-  if (!isRunTransition(event.kind)) return null
-  const row = runTransitions[event.kind]
-  const from: readonly RunStatus[] = row.from
-  const starting = event.kind === 'run.started'
-  // A person needs no custody, and what the server itself says is under no epoch.
-  const held = row.owner !== 'user' && event.device !== null
-  if (held && event.epoch === undefined)
-    return refused(event, 'no epoch on a run event', row.owner, ['send the epoch held'])
-  if (event.run === undefined) return refused(event, 'no run named', row.owner, ['name the run'])
-  if (starting && state.closed) return closedAlready(event, row.owner)
-  const met = starting && !isActive(state.run) ? 'new' : sessionStatus(state)
-  if (!from.includes(met)) return refused(event, `a run that is ${met}`, row.owner, legalRunEvents(state))
-  if (!starting && state.run?.id !== event.run) return refused(event, 'another run', row.owner, legalRunEvents(state))
-  if (!starting && held && event.attempt !== state.run?.attempt) {
-    return refused(event, `attempt ${state.run?.attempt}`, row.owner, legalRunEvents(state))
-  }
-  if (event.kind === 'run.migrated' && state.run) return refuseMigration(state, state.run, event)
-  return refuseStep(state, event) ?? refuseCall(state, event)
-}
-
-/**
- * The steps of a run follow from each other: a view only when every call has its result, one reply to the step that
- * waits, an end only after a last word. A holder whose earlier events were refused cannot go on from them. [LOG-7]
- */
-function refuseStep(state: SessionState, event: Event): Refusal | null {
-  const step = state.run?.step ?? null
-  switch (event.kind) {
-    case 'step.prepared':
-    case 'view.compacted':
-    case 'run.completed': {
-      const [open] = state.calls
-      if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
-      if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final) return null
-      return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
-    }
-    case 'model.replied':
-      return step?.id === event.step && !step?.replied
-        ? refuseNewCalls(state, event)
-        : refused(event, 'no step under this id that waits for a reply', 'loop', ['step.prepared'])
-    case 'slots.patched':
-      return step && step.id === event.step
-        ? refuseSlots(state, event)
-        : refused(event, 'another step than the one under way', 'loop', legalRunEvents(state))
-    default:
-      return null
-  }
-}
-
-/** Every checkpoint carries the slots, so that they stay small however many patches made them. [WRK-1] */
-function refuseSlots(state: SessionState, event: Extract<Event, {kind: 'slots.patched'}>): Refusal | null {
-  const bytes = jsonBytes(patchSlots(state.slots, event.data.patch))
-  if (bytes <= limits.slotBytes) return null
-  const legal = [`slots of at most ${limits.slotBytes} bytes`, 'remove keys by setting them to null']
-  return {...refused(event, `slots that would be ${bytes} bytes`, 'loop', legal), code: 'bad_input'}
-}
-
-/** A call id names one call: an earlier one of the run, or one that an operation still belongs to, keeps it. [LOG-7] */
-function refuseNewCalls(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): Refusal | null {
-  const taken = new Set<CallId>(state.run?.calls)
-  for (const {id} of state.calls) taken.add(id)
-  for (const {call} of state.operations) taken.add(call)
-  for (const part of event.data.content) {
-    if (part.type !== 'call') continue
-    if (taken.has(part.call)) return refused(event, `call ${part.call}, which was made before`, 'loop', ['a fresh id'])
-    taken.add(part.call)
-  }
-  return null
-}
-
-function refuseCall(state: SessionState, event: Event): Refusal | null {
-  if (event.kind !== 'tool.called' && event.kind !== 'tool.returned' && event.kind !== 'operation.proposed') return null
-  const call = state.calls.find(open => open.id === event.data.call)
-  if (call) return event.kind === 'operation.proposed' ? refuseProposal(state, event, call) : null
-  const legal = state.calls.map(open => `answer ${open.id}`)
-  return refused(event, 'no open call under this id', 'loop', legal)
-}
-
-/** A correction that no step has seen voids what was proposed before it; what comes after it from an older view must not slip by. [RUN-4] */
-function refuseProposal(
-  state: SessionState,
-  event: Extract<Event, {kind: 'operation.proposed'}>,
-  call: CallState,
-): Refusal | null {
-  if (call.effect !== 'external' || call.tool !== event.data.tool || !sameJson(call.input, event.data.input)) {
-    return refused(event, `a call of "${call.tool}" that is another`, 'loop', ['propose the call as the model made it'])
-  }
-  const rival = state.operations.find(operation => operation.call === event.data.call)
-  if (rival) return refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome'])
-  if (state.unanswered.length === 0) return null
-  return refused(event, 'a newer instruction that no step has seen', 'loop', ['answer the call as superseded'])
-}
-
 function refuseOperationTransition(state: SessionState, event: OperationEvent): Refusal | null {
   const id = event.data.operation
   const operation = state.operations.find(open => open.id === id)
   const fault = operation ? operationFault(operation, event) : 'no open operation under this id'
   return fault === null ? null : refused(event, fault, operationTransitions[event.kind].owner, [])
-}
-
-function refused(event: Event, met: string, owner: Refusal['owner'], legal: string[]): Refusal {
-  return {code: 'refused', asked: event.kind, met, owner, legal}
-}
-
-/** The run events that the table allows now, for refusals and the passport. */
-export function legalRunEvents(state: SessionState): string[] {
-  const met = sessionStatus(state)
-  const over = met === 'completed' || met === 'cancelled' || met === 'failed_final'
-  const status = over ? 'new' : met
-  return Object.entries(runTransitions)
-    .filter(([, row]) => (row.from as readonly RunStatus[]).includes(status))
-    .map(([kind]) => kind)
 }
 
 const voidReasons = {

@@ -1,6 +1,6 @@
 import type {Event} from './event.ts'
 import type {Pin} from './pin.ts'
-import type {Refusal} from './refusal.ts'
+import {type Refusal, refused} from './refusal.ts'
 import type {RunState} from './run.ts'
 import type {CallState, SessionState} from './session.ts'
 
@@ -16,20 +16,20 @@ export function callsToCarry({calls}: Pick<SessionState, 'calls'>, run: RunState
  * that each input is valid under the new schema was checked by the device and stands in the event, against the very
  * hash of the schema it was checked with. [PIN-3]
  */
-export function refuseMigration(state: SessionState, run: RunState, {kind, data}: Migration): Refusal | null {
+export function refuseMigration(state: SessionState, run: RunState, event: Migration): Refusal | null {
+  const {data} = event
   const same = data.to.toolsHash === run.pin.toolsHash && data.to.model.label === run.pin.model.label
   const faults = [
     ...(same && data.to.version === run.pin.version ? [`version ${run.pin.version}, which the run has already`] : []),
     ...callsToCarry(state, run).flatMap(call => faultOf(call, run.pin, data) ?? []),
   ]
   if (faults.length === 0) return null
-  return {
-    code: 'refused',
-    asked: kind,
-    met: faults.join('; '),
-    owner: 'user',
-    legal: ['answer the open calls under the pinned version', 'migrate to a version that takes them', 'run.cancelled'],
-  }
+  const legal = [
+    'answer the open calls under the pinned version',
+    'migrate to a version that takes them',
+    'run.cancelled',
+  ]
+  return refused(event, faults.join('; '), 'user', legal)
 }
 
 function faultOf(call: CallState, pin: Pin, {to, checked}: Migration['data']): string | null {

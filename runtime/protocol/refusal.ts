@@ -9,6 +9,10 @@ export type Refusal = {
   legal: string[]
 }
 
+export function refused({kind}: {kind: string}, met: string, owner: Refusal['owner'], legal: string[]): Refusal {
+  return {code: 'refused', asked: kind, met, owner, legal}
+}
+
 export function refusalSentence(refusal: Refusal): string {
   const legal = refusal.legal.length > 0 ? refusal.legal.join(', ') : 'nothing'
   return `asked for ${refusal.asked}, met ${refusal.met}; this transition belongs to the ${refusal.owner}; legal now: ${legal}`

@@ -101,8 +101,8 @@ export type ErasedSession = {
 export interface UnitOfWork {
   /** Saves the events as pending, in the order given. */
   append(events: readonly LoggedEvent[], head: number): Promise<void>
-  /** Saves or upgrades an event to confirmed at its seq. */
-  confirm(event: LoggedEvent): Promise<void>
+  /** Saves or upgrades events, no two of one id, to confirmed at their seqs. */
+  confirm(events: readonly LoggedEvent[]): Promise<void>
   /** Keeps a refused event where it stood, with the reason. [SYNC-2] */
   reject(id: EventId, reason: string, head: number): Promise<void>
   /** Keeps events that can no longer be confirmed, as one divergence, unless it is too little to ask about. */

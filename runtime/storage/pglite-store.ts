@@ -63,9 +63,14 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
 function unitOfWork(tx: Transaction): UnitOfWork {
   return {
     append: async (events, head) => {
-      for (const event of events) await insertEvent(tx, event, 'pending', endOfLog, head)
+      const rows = events.map(event => ({event, status: 'pending' as const, place: endOfLog, basedOn: head}))
+      await insertEvents(tx, rows)
     },
-    confirm: event => insertEvent(tx, event, 'accepted', event.seq ?? 0),
+    confirm: events =>
+      insertEvents(
+        tx,
+        events.map(event => ({event, status: 'accepted', place: event.seq ?? 0, basedOn: null})),
+      ),
     reject: async (id, reason, head) => {
       await tx.query(
         `update holdfast_events set status = 'rejected', place = $2, reason = $3 where id = $1 and status = 'pending'`,
@@ -179,21 +184,28 @@ async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
   )
 }
 
-async function insertEvent(
-  sql: Sql,
-  event: LoggedEvent,
-  status: 'pending' | 'accepted',
-  place: number,
-  basedOn: number | null = null,
-): Promise<void> {
-  const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
-  await sql.query(
-    `insert into holdfast_events (id, session, status, place, device_seq, kind, body, based_on)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
-     on conflict (id) do update set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
-    [event.id, event.session, status, place, event.deviceSeq ?? 0, event.kind, JSON.stringify(envelope), basedOn],
-  )
+type Placed = {event: LoggedEvent; status: 'pending' | 'accepted'; place: number; basedOn: number | null}
+const eventColumns = ['id', 'session', 'status', 'place', 'device_seq', 'kind', 'body', 'based_on']
+
+/** Many rows a statement: what is appended or pulled together costs little more than one alone. */
+async function insertEvents(sql: Sql, placed: readonly Placed[]): Promise<void> {
+  for (let from = 0; from < placed.length; from += rowsPerStatement) {
+    const some = placed.slice(from, from + rowsPerStatement)
+    const width = eventColumns.length
+    const values = some.map((_, row) => `(${eventColumns.map((_, column) => `$${row * width + column + 1}`)})`)
+    await sql.query(
+      `insert into holdfast_events (${eventColumns}) values ${values}
+       on conflict (id) do update set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
+      some.flatMap(({event, status, place, basedOn}) => {
+        const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
+        const {id, session, deviceSeq, kind} = event
+        return [id, session, status, place, deviceSeq ?? 0, kind, JSON.stringify(envelope), basedOn]
+      }),
+    )
+  }
 }
+/** Postgres takes 65,535 parameters a statement; parsing that many is slower than several of this size. */
+const rowsPerStatement = 100
 
 type Window = {limit: number; kinds: readonly Kind[] | null; upTo: number}
 

@@ -38,6 +38,8 @@ export type SessionLogParts = {
 /** A draft with its author, and its time if it was written before. */
 export type Authored = {actor: Actor; draft: Draft; at?: number}
 type Work<T> = (unit: UnitOfWork, state: SessionState) => Promise<readonly T[]>
+/** Must be pure; its drafts bring no ids of their own. */
+type Follow<T = Draft> = (state: SessionState) => readonly T[]
 
 /** Milliseconds between two looks whether the server has taken something of a full backlog, and how many. */
 const backlog = {paceMs: 100, looks: 20}
@@ -131,33 +133,40 @@ export class SessionLog {
 
   /**
    * Appends all drafts or none; resolves when they are durable. A draft that brings its own id is stored once however
-   * often it comes. [LOG-1, LOG-3, LOG-6]
+   * often it comes. [LOG-1, LOG-3, LOG-6] What `follow` says of the state that they lead to commits with them, so that
+   * the beginning of the next step does not cost a transaction of its own.
    *
    * @throws HoldfastError `refused` or `stale_epoch` when the state does not allow it, `bad_input` naming the field
    */
-  append(actor: Actor, drafts: readonly Draft[]): Promise<void> {
-    return this.appendWith(actor, async () => drafts)
+  append(actor: Actor, drafts: readonly Draft[], follow?: Follow): Promise<void> {
+    return this.appendWith(actor, async () => drafts, follow)
   }
 
   /** As `append`, with work whose writes commit together with the events it returns, or not at all. [OP-1] */
-  async appendWith(actor: Actor, work: Work<Draft>): Promise<void> {
+  async appendWith(actor: Actor, work: Work<Draft>, follow: Follow = () => []): Promise<void> {
     await this.#roomInBacklog()
-    await this.appendAuthored(async (unit, state) => (await work(unit, state)).map(draft => ({actor, draft})))
+    const authored = (drafts: readonly Draft[]) => drafts.map(draft => ({actor, draft}))
+    await this.appendAuthored(
+      async (unit, state) => authored(await work(unit, state)),
+      state => authored(follow(state)),
+    )
   }
 
   /** As `appendWith`, each with its own author: work that was done elsewhere joins this log. [CUS-4] */
-  appendAuthored(work: Work<Authored>): Promise<void> {
+  appendAuthored(work: Work<Authored>, follow: Follow<Authored> = () => []): Promise<void> {
     return this.#exclusively(async () => {
       let appended = 0
       const next = await this.store.transaction(async unit => {
         const drafts = await this.#withoutRepeats(unit, await work(unit, this.#record.current))
         if (drafts.length === 0) return this.#record
-        const folded = this.#fold(drafts)
-        await unit.append(folded.events, this.head)
-        await this.#project(unit, folded.events)
-        await unit.save(folded.record)
-        appended = folded.events.length
-        return folded.record
+        const first = this.#fold(this.#record, drafts)
+        const second = this.#fold(first.record, follow(first.record.current))
+        const events = [...first.events, ...second.events]
+        await unit.append(events, this.head)
+        await this.#project(unit, events)
+        await unit.save(second.record)
+        appended = events.length
+        return second.record
       })
       this.#pendingCount += appended
       this.#become(next)
@@ -170,7 +179,7 @@ export class SessionLog {
       const fresh = followOn(events, this.head).map(readStored)
       if (fresh.length === 0) return
       const next = await this.store.transaction(async unit => {
-        for (const event of fresh) await unit.confirm(event)
+        await unit.confirm(fresh)
         await this.#project(unit, fresh)
         await this.#setAside(unit, fresh)
         return this.#refold(unit, fresh.reduce(evolve, this.#record.confirmed), fresh)
@@ -244,10 +253,10 @@ export class SessionLog {
     )
   }
 
-  #fold(authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
-    let {current} = this.#record
+  #fold(record: SessionRecord, authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
+    let {current} = record
     // A database that was set back has written more than it knows; what the log has of this device counts. [LOG-2]
-    let deviceSeq = Math.max(this.#record.deviceSeq, current.written[this.device] ?? 0)
+    let deviceSeq = Math.max(record.deviceSeq, current.written[this.device] ?? 0)
     const events = authored.map(one => {
       deviceSeq += 1
       const event = this.#complete(one, deviceSeq)
@@ -256,7 +265,7 @@ export class SessionLog {
       current = evolve(current, event)
       return event
     })
-    return {events, record: this.#touched({...this.#record, current, deviceSeq}, events)}
+    return {events, record: this.#touched({...record, current, deviceSeq}, events)}
   }
 
   #complete({draft, actor, at}: Authored, deviceSeq: number): Event {

@@ -215,3 +215,34 @@ async function passportOnServer(passport: Passport | null): Promise<unknown> {
   expect(response.status).toBe(200)
   return await response.json()
 }
+
+test('[VIEW-5] a summary in which the model repeats one is stored without it; only the stream of its own words has them, for a day', async () => {
+  const told = key('summary')
+  const summarises = ({prompt}: LanguageModelV3CallOptions) => JSON.stringify(prompt[0]).includes('Summarise')
+  const model = scriptedModel([
+    {text: 'one '.repeat(400)},
+    {text: 'two '.repeat(400)},
+    {text: `They said api_key=${told}.`, expect: options => expect(summarises(options)).toBe(true)},
+    {text: 'Three.'},
+  ])
+  const server = await openTestServer({models: {told: model}})
+  const token = await server.token('maya')
+  const sync = {link: await server.link('maya'), token}
+  const brief = defineAgent({...agent, tools: [], budgets: {viewTokens: 2200}})
+  const one = await openRuntime({agent: brief, model: gatewayModel(), tools: {}, dataDir: 'memory://', sync})
+  const session = await one.openSession({agent: 'desk'})
+  for (const text of ['One.', 'Two.', 'Three?']) {
+    await session.send(`${text} ${'word '.repeat(350)}`)
+    await until(session, each => each.settled && each.pending === 0)
+  }
+  model.done()
+  const {rows} = await one.db.query<{body: string}>("select body from holdfast_events where kind = 'view.compacted'")
+  expect(rows.map(({body}) => JSON.parse(body).data)).toMatchObject([
+    {by: 'model', summary: 'They said api_key=[removed]'},
+  ])
+  expect(await tablesWith(one.db, told)).toEqual([])
+  // What a model says is kept exactly, so that a lost connection is taken up again; its retention rule ends that. [RET-1]
+  expect(await tablesWith(server.db, told)).toEqual(['hf_model_parts'])
+  await one.close()
+  await server.close()
+})

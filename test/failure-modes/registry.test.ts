@@ -89,10 +89,9 @@ describe('the version of a run that starts', () => {
     await killer.buried()
 
     const elsewhere = await scene.open(slow, {hosts: [...hosts].reverse(), db: await desk.database()})
-    const session = await elsewhere.session(scene.id).catch(async () => {
-      await new Promise(resolve => setTimeout(resolve, 300))
-      return await elsewhere.session(scene.id)
-    })
+    const arrives = () => elsewhere.session(scene.id).catch(() => null)
+    await expect.poll(arrives).not.toBeNull()
+    const session = await elsewhere.session(scene.id)
     await session.takeOver()
     const [item] = await desk.inbox(scene)
     await desk.decide(item!, 'approve')

@@ -2,26 +2,40 @@ import type {NextStep} from '../../runtime/loop/next-step.ts'
 import {proposalDraft, runDraft} from '../../runtime/loop/run-draft.ts'
 import type {Actor, Draft, Event} from '../../runtime/protocol/event.ts'
 import type {CallId, EventId, OperationId, RunId, StepId} from '../../runtime/protocol/ids.ts'
+import {callsToCarry} from '../../runtime/protocol/migration.ts'
 import {isActive, type ReplyPart} from '../../runtime/protocol/run.ts'
-import type {SessionState} from '../../runtime/protocol/session.ts'
+import type {CallState, SessionState} from '../../runtime/protocol/session.ts'
 import type {PushAnswer} from '../../runtime/protocol/wire.ts'
 import {openCallsOf} from './open-calls.ts'
 import {type Rules, stepOf} from './rules.ts'
 import {Violation} from './violation.ts'
-import {type Device, pinOf, type Scenario, session, type Who, type World, withDevice} from './world.ts'
+import {type Device, nextVersion, pinOf, type Scenario, session, type Who, type World, withDevice} from './world.ts'
 
 const person = {type: 'person', subject: 'maya'} as Actor
 const agent: Actor = {type: 'agent', name: 'desk'}
 const usage = {inputTokens: null, outputTokens: null}
-/** What the model may answer: text, one call, or two calls at once. */
-export type Reply = 'final' | 'external' | 'local' | 'pair'
+const noUsage = {steps: 0, calls: 0, inputTokens: 0, outputTokens: 0, unreported: 0, cost: null, wallMs: 0}
+/** What the model may answer: text, one call, two calls at once, or a call after which the run is to sleep. */
+export type Reply = 'final' | 'external' | 'local' | 'pair' | 'nap'
 
 function nameOf(device: Device, ahead = 1): string {
   return `${device.id}${device.deviceSeq + ahead}`
 }
 
-/** As the session log appends: all or nothing, decided on the state folded so far. */
-export function append(rules: Rules, device: Device, actor: Actor, drafts: readonly Draft[]): Device | null {
+/** As the session log appends: all or nothing, decided on the state folded so far; then what follows, with it. */
+export function append(
+  rules: Rules,
+  device: Device,
+  actor: Actor,
+  drafts: readonly Draft[],
+  follow: (after: Device) => readonly Draft[] = () => [],
+): Device | null {
+  const first = fold(rules, device, actor, drafts)
+  const whole = first && fold(rules, first, actor, follow(first))
+  return whole && abortEnded(whole)
+}
+
+function fold(rules: Rules, device: Device, actor: Actor, drafts: readonly Draft[]): Device | null {
   let {current, deviceSeq} = device
   const events: Event[] = []
   for (const draft of drafts) {
@@ -42,7 +56,7 @@ export function append(rules: Rules, device: Device, actor: Actor, drafts: reado
     current = rules.evolve(current, event)
     events.push(event)
   }
-  return abortEnded({...device, current, deviceSeq, pending: [...device.pending, ...events]})
+  return {...device, current, deviceSeq, pending: [...device.pending, ...events]}
 }
 
 /** LOG-7 as the device itself sees it: what the model is about to read has a result for every call. */
@@ -67,9 +81,22 @@ export function post(rules: Rules, world: World, who: Who): World | null {
   return say(rules, world, who, {kind: 'message.posted', data: {text: 'm'}})
 }
 
-export function endRun(rules: Rules, world: World, who: Who, kind: 'run.cancelled' | 'run.retried'): World | null {
+type PersonMove = 'run.cancelled' | 'run.retried' | 'run.extended'
+export function moveRun(rules: Rules, world: World, who: Who, kind: PersonMove): World | null {
   const run = world.devices[who].current.run?.id
   return run ? say(rules, world, who, {kind, data: {}, run}) : null
+}
+
+/** Names every call that this device knows of as checked against the new version. [PIN-3] */
+export function migrate(rules: Rules, world: World, who: Who): World | null {
+  const {run, calls} = world.devices[who].current
+  if (!run) return null
+  const hashes = new Map(nextVersion.tools.map(tool => [tool.name, tool.hash]))
+  const checked = callsToCarry({calls}, run).flatMap(({id: call, tool}) => {
+    const hash = hashes.get(tool)
+    return hash ? {call, hash} : []
+  })
+  return say(rules, world, who, {kind: 'run.migrated', data: {to: nextVersion, checked, reason: 'r'}, run: run.id})
 }
 
 export function canWork(step: NextStep): boolean {
@@ -78,7 +105,7 @@ export function canWork(step: NextStep): boolean {
 
 export function begin(rules: Rules, world: World, who: Who): World {
   const device = world.devices[who]
-  return withDevice(world, who, {busy: {step: rules.same(stepOf(rules, device)), before: device.current}})
+  return withDevice(world, who, {busy: {step: rules.same(stepOf(rules, device, world.now)), before: device.current}})
 }
 
 /**
@@ -88,18 +115,36 @@ export function begin(rules: Rules, world: World, who: Who): World {
 export function finish(rules: Rules, scenario: Scenario, world: World, who: Who, reply: Reply | 'fails'): World {
   const device = world.devices[who]
   const {busy} = device
+  const {now} = world
   if (!busy) return world
   if (busy.before.unreadable) {
     throw new Violation('unreadable', `${device.id} begins to ${busy.step.do} after an event that it cannot read`)
   }
   const drafts =
-    reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, {...scenario, reply, fact: world.server.fact})
-  const next = append(rules, {...device, busy: remaining(busy)}, agent, drafts)
+    reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, {scenario, reply, now, fact: world.server.fact})
+  const follow = reply === 'fails' ? undefined : (after: Device) => begunBy(rules, busy, after, now)
+  const next = append(rules, {...device, busy: remaining(busy)}, agent, drafts, follow)
   if (next) return withDevice(world, who, next)
   if (device.current === busy.before) {
     throw new Violation('loop', `${device.id} is told to ${busy.step.do}, and its own log refuses it`)
   }
   return withDevice(world, who, {busy: null})
+}
+
+/** As the loop does: what a reply asks for begins in the transaction that records it. */
+function begunBy(rules: Rules, {step}: Busy, after: Device, now: number): Draft[] {
+  if (step.do !== 'call-model') return []
+  const next = rules.afterReply(after.current, now)
+  if (next?.do === 'run-tools') return intents(after.current, next.calls)
+  return next?.do === 'propose-operations' ? proposals(after.current, next.calls, after) : []
+}
+
+function intents(before: SessionState, calls: readonly CallState[]): Draft[] {
+  return calls.filter(call => !call.called).map(call => runDraft(before, 'tool.called', {call: call.id}))
+}
+
+function proposals(before: SessionState, calls: readonly CallState[], device: Device): Draft[] {
+  return calls.map((call, i) => proposalDraft(before, call, `opn-${nameOf(device, i + 1)}` as OperationId))
 }
 
 function failure(state: SessionState): Draft {
@@ -117,13 +162,13 @@ function remaining({step, before}: Busy): Busy | null {
   return step.calls.length > 1 ? {step: {...step, calls: step.calls.slice(1)}, before} : null
 }
 
-type Around = Pick<Scenario, 'maxSteps'> & {reply: Reply; fact: number}
+type Around = {scenario: Scenario; reply: Reply; fact: number; now: number}
 
-function draftsOf(device: Device, {step, before}: Busy, {maxSteps, reply, fact}: Around): Draft[] {
+function draftsOf(device: Device, {step, before}: Busy, {scenario, reply, fact, now}: Around): Draft[] {
   const name = nameOf(device)
   switch (step.do) {
     case 'start-run': {
-      const data = {pin: pinOf(maxSteps)}
+      const data = {pin: pinOf(scenario)}
       return [{kind: 'run.started', data, run: `run-${name}` as RunId, attempt: 1, epoch: before.custody.epoch}]
     }
     case 'resume-run': {
@@ -138,9 +183,15 @@ function draftsOf(device: Device, {step, before}: Busy, {maxSteps, reply, fact}:
     case 'call-model':
       return [runDraft(before, 'model.replied', {content: contentOf(name, reply), finish: 'other', usage})]
     case 'run-tools':
-      return toolDrafts(before, step.calls, fact)
+      return toolDrafts(before, step.calls, {fact, now})
     case 'propose-operations':
-      return step.calls.map((call, i) => proposalDraft(before, call, `opn-${nameOf(device, i + 1)}` as OperationId))
+      return proposals(before, step.calls, device)
+    case 'sleep':
+      return [runDraft(before, 'run.slept', {until: step.until, why: step.why, cause: 'tool'})]
+    case 'wake':
+      return [runDraft(before, 'run.woken', {by: step.by})]
+    case 'alert':
+      return [runDraft(before, 'run.alerted', {bound: step.bound, usage: noUsage})]
     case 'record-results':
       return step.results.map(({call, outcome, output}) =>
         runDraft(before, 'tool.returned', {call: call.id, outcome, output}),
@@ -155,25 +206,26 @@ function draftsOf(device: Device, {step, before}: Busy, {maxSteps, reply, fact}:
 }
 
 /** A tool that runs reads the fact as it is then, and what is proposed afterwards rests on that. */
-function toolDrafts(before: SessionState, calls: Extract<NextStep, {do: 'run-tools'}>['calls'], fact: number): Draft[] {
-  const intents = calls.filter(call => !call.called)
-  if (intents.length > 0) return intents.map(call => runDraft(before, 'tool.called', {call: call.id}))
+function toolDrafts(before: SessionState, calls: CallState[], {fact, now}: Pick<Around, 'fact' | 'now'>): Draft[] {
+  const begun = intents(before, calls)
+  if (begun.length > 0) return begun
   const basis = {order: String(fact)}
-  return calls
-    .slice(0, 1)
-    .map(call => runDraft(before, 'tool.returned', {call: call.id, outcome: 'ok', output: null, basis}))
+  return calls.slice(0, 1).map(call => {
+    const sleep = call.input === null ? {} : {sleep: {until: now + 1, why: 'night'}}
+    return runDraft(before, 'tool.returned', {call: call.id, outcome: 'ok', output: null, basis, ...sleep})
+  })
 }
 
 function contentOf(name: string, reply: Reply): ReplyPart[] {
   if (reply === 'final') return [{type: 'text', text: 't'}]
-  const tool = reply === 'local' ? 'saveNote' : 'refundOrder'
+  const tool = reply === 'local' || reply === 'nap' ? 'saveNote' : 'refundOrder'
   const calls = reply === 'pair' ? ['', 'b'] : ['']
   return calls.map(which => ({
     type: 'call',
     call: `call-${name}${which}` as CallId,
     providerCall: '',
     tool,
-    input: null,
+    input: reply === 'nap' ? {until: 'morning'} : null,
   }))
 }
 
@@ -208,7 +260,8 @@ export function reject(rules: Rules, world: World, who: Who, answer: PushAnswer)
   const refused = new Set(rules.rejections(answer.verdicts).map(({id}) => id))
   const gone = device.pending.filter(event => refused.has(event.id))
   const said = gone.find(event => event.kind === 'message.posted')
-  if (said) throw new Violation('lost', `the message ${said.id} is refused`)
+  // It stays on its device, with the reason; only a session that is over for good refuses one. [SYNC-2]
+  if (said && !world.server.state.closed) throw new Violation('lost', `the message ${said.id} is refused`)
   return refolded(rules, world, who, {
     pending: device.pending.filter(event => !refused.has(event.id)),
     rejected: [...device.rejected, ...gone.map(event => event.id)],

@@ -20,7 +20,7 @@ export function fingerprinter({number}: Pool): (world: World) => string {
     const batch = `${many(packet.batch)},${packet.batch.map(event => standing(log, event)).join('.')}`
     return packet.type === 'push' ? `p${packet.live}${packet.from},${batch}` : `a${packet.to},${number(packet.answer)}`
   }
-  return ({devices, server, wire, left}) => {
+  return ({devices, server, wire, left, now}) => {
     const least = Math.min(devices[0].confirmed.head, devices[1].confirmed.head)
     const asked = server.log.flatMap(event => (event.kind === 'approval.requested' ? event.data.approval : []))
     const packets = wire.map(packet => packetText(packet, server.log)).sort()
@@ -29,6 +29,7 @@ export function fingerprinter({number}: Pool): (world: World) => string {
       number(server.history),
       server.calling ?? '',
       server.fact,
+      now,
       server.overdue.join(),
       asked.join(),
       many(server.log.slice(least)),

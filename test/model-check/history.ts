@@ -1,6 +1,7 @@
-import type {Event} from '../../runtime/protocol/event.ts'
+import type {Event, EventOf} from '../../runtime/protocol/event.ts'
 import type {CallId, DeviceId, OperationId, RunId, StepId} from '../../runtime/protocol/ids.ts'
 import {Violation} from './violation.ts'
+import {tools} from './world.ts'
 
 type OperationHistory = {
   id: OperationId
@@ -23,7 +24,9 @@ export type History = {
   worked: number
   lastOf: Readonly<Record<string, number>>
   step: {id: StepId | undefined; replied: boolean} | null
-  open: readonly CallId[]
+  open: readonly {id: CallId; tool: string; run: RunId | undefined}[]
+  asleep: RunId | null
+  closed: boolean
   operations: readonly OperationHistory[]
 }
 
@@ -36,6 +39,8 @@ export const noHistory: History = {
   lastOf: {},
   step: null,
   open: [],
+  asleep: null,
+  closed: false,
   operations: [],
 }
 
@@ -84,38 +89,71 @@ function observeRun(history: History, event: Event): History {
   switch (event.kind) {
     case 'run.started':
     case 'run.retried':
+    case 'run.extended':
       return started(history, event.run)
     case 'run.completed':
     case 'run.failed':
+    case 'run.alerted':
     case 'run.cancelled':
-      return {...history, active: history.active.filter(run => run !== event.run)}
-    case 'step.prepared':
-      if (history.open.length > 0) throw new Violation('results', `a view is prepared while ${history.open[0]} is open`)
+      return {...history, asleep: null, active: history.active.filter(run => run !== event.run)}
+    case 'session.closed':
+      return {...history, asleep: null, active: [], closed: true}
+    case 'run.slept':
+      return {...history, asleep: event.run ?? null}
+    case 'run.woken':
+      if (history.asleep !== event.run) throw new Violation('asleep', `${event.run} is woken and does not sleep`)
+      return {...history, asleep: null}
+    case 'run.migrated':
+      return migrated(history, event)
+    case 'step.prepared': {
+      const [open] = history.open
+      if (open) throw new Violation('results', `a view is prepared while ${open.id} is open`)
+      if (history.asleep) throw new Violation('asleep', `${event.run} goes on while it sleeps`)
       return {...history, step: {id: event.step, replied: false}}
+    }
     case 'model.replied': {
       if (history.step?.id !== event.step || history.step?.replied) {
         throw new Violation('results', `${event.id} answers a step that is not the one that waits`)
       }
-      const calls = event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
-      const reused = calls.find(call => history.open.includes(call))
-      if (reused) throw new Violation('results', `${reused} is opened twice`)
+      const {content} = event.data
+      const calls = content.flatMap(part =>
+        part.type === 'call' ? {id: part.call, tool: part.tool, run: event.run} : [],
+      )
+      const reused = calls.find(call => isOpen(history, call.id))
+      if (reused) throw new Violation('results', `${reused.id} is opened twice`)
       return {...history, step: {id: event.step, replied: true}, open: [...history.open, ...calls]}
     }
     case 'tool.returned':
-      if (!history.open.includes(event.data.call)) throw new Violation('results', `${event.data.call} returns again`)
-      return {...history, open: history.open.filter(call => call !== event.data.call)}
+      if (!isOpen(history, event.data.call)) throw new Violation('results', `${event.data.call} returns again`)
+      return {...history, open: history.open.filter(call => call.id !== event.data.call)}
     default:
       return history
   }
 }
 
+function isOpen({open}: History, id: CallId): boolean {
+  return open.some(call => call.id === id)
+}
+
+/** A view of the former version is answered by nobody; a call goes on only if its input was checked. [PIN-3] */
+function migrated(history: History, {run, data}: EventOf<'run.migrated'>): History {
+  const had = new Map(tools.map(tool => [tool.name, tool.hash]))
+  const changed = new Set(data.to.tools.flatMap(({name, hash}) => (had.get(name) === hash ? [] : name)))
+  const unchecked = history.open.find(
+    open => open.run === run && changed.has(open.tool) && !data.checked.some(({call}) => call === open.id),
+  )
+  if (unchecked) throw new Violation('pin', `${run} moves on with ${unchecked.id}, which nobody has checked`)
+  return {...history, step: history.step?.replied ? history.step : null}
+}
+
 function started(history: History, run: RunId | undefined): History {
+  if (history.closed) throw new Violation('closed', `${run} starts in a session that is closed`)
   if (!run || history.active.length > 0) throw new Violation('one run', `${run} starts beside ${history.active}`)
   return {...history, active: [run]}
 }
 
 function observeOperation(history: History, event: Event): History {
-  if (event.kind === 'message.posted' || event.kind === 'run.cancelled') {
+  if (event.kind === 'message.posted' || event.kind === 'run.cancelled' || event.kind === 'session.closed') {
     return {...history, operations: history.operations.map(one => (one.started ? one : {...one, corrected: true}))}
   }
   if (event.kind === 'operation.proposed') {

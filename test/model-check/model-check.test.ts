@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import {afterAll, describe, expect, test} from 'vitest'
 import {describeFound, explore} from './explore.ts'
-import {anything, anythingUnreadable, deepened, scenarios} from './scenarios.ts'
+import {anything, anythingClosed, anythingUnreadable, deepened, scenarios} from './scenarios.ts'
 import {walk} from './walk.ts'
 
 /** `HOLDFAST_MODEL=deep` takes minutes instead of seconds. */
@@ -28,7 +28,7 @@ describe('every interleaving keeps every promise', () => {
   )
 })
 
-test.each([anything, anythingUnreadable])(
+test.each([anything, anythingClosed, anythingUnreadable])(
   '[SYNC-4] a long walk through $name at once keeps every promise and comes to rest',
   scenario => {
     const picks = fc.array(fc.nat(1_000_000), {minLength: 20, maxLength: 200, size: 'max'})

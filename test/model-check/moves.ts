@@ -1,8 +1,8 @@
 import type {OperationId, RunId} from '../../runtime/protocol/ids.ts'
 import {runStatus} from '../../runtime/protocol/run.ts'
-import {begin, canWork, endRun, finish, post, type Reply, receive, reject, say} from './device-moves.ts'
+import {begin, canWork, finish, migrate, moveRun, post, type Reply, receive, reject, say} from './device-moves.ts'
 import {type Rules, stepOf} from './rules.ts'
-import {admit, approvalOf, claim, type Decision, decideApproval, drive, writeUnreadable} from './server-moves.ts'
+import {admit, approvalOf, claim, type Decision, decideApproval, drive, speak, writeUnreadable} from './server-moves.ts'
 import {Violation} from './violation.ts'
 import {
   everyone,
@@ -44,7 +44,7 @@ export function movesOf(context: Context): Move[] {
  */
 function loopMoves({rules, scenario, world}: Context, who: Who): Move[] {
   const device = world.devices[who]
-  const step = device.busy?.step ?? stepOf(rules, device)
+  const step = device.busy?.step ?? stepOf(rules, device, world.now)
   if (!canWork(step)) return []
   const begun = device.busy ? world : begin(rules, world, who)
   const moves = outcomes(step.do, world.left).flatMap(({reply, cost}): Move[] => {
@@ -64,7 +64,7 @@ function workOn({rules, scenario, world}: Context, who: Who): World {
   let now = world
   for (let steps = 0; steps < 50; steps++) {
     const device = now.devices[who]
-    const step = device.busy?.step ?? stepOf(rules, device)
+    const step = device.busy?.step ?? stepOf(rules, device, now.now)
     if (!canWork(step) || step.do === 'call-model') return now
     now = finish(rules, scenario, device.busy ? now : begin(rules, now, who), who, 'final')
   }
@@ -78,8 +78,9 @@ function outcomes(step: string, left: Left): Outcome[] {
   const external: Outcome[] = left.externals > 0 ? [{reply: 'external', cost: ['externals']}] : []
   const pair: Outcome[] = left.externals > 1 ? [{reply: 'pair', cost: ['externals', 'externals']}] : []
   const local: Outcome[] = left.locals > 0 ? [{reply: 'local', cost: ['locals']}] : []
+  const nap: Outcome[] = left.sleeps > 0 ? [{reply: 'nap', cost: ['sleeps']}] : []
   const fails: Outcome[] = left.failures > 0 ? [{reply: 'fails', cost: ['failures']}] : []
-  return [{reply: 'final', cost: []}, ...external, ...pair, ...local, ...fails]
+  return [{reply: 'final', cost: []}, ...external, ...pair, ...local, ...nap, ...fails]
 }
 
 /** A push and its answer in one go, unless the scenario can afford that it takes time. */
@@ -129,7 +130,8 @@ function syncMoves({rules, world}: Context, who: Who): Move[] {
 export function isOnlooker({devices, server, left}: World, who: Who): boolean {
   const {id, pending, confirmed, busy} = devices[who]
   if (server.state.custody.holder === id || confirmed.custody.holder === id || pending.length > 0 || busy) return false
-  return left.messages + left.cancels + left.retries + left.claims + left.assumes === 0
+  const {messages, cancels, retries, claims, assumes, extensions, migrations, closings} = left
+  return messages + cancels + retries + claims + assumes + extensions + migrations + closings === 0
 }
 
 function answers(packet: Packet, who: Who): boolean {
@@ -222,11 +224,14 @@ function personMoves({rules, world}: Context, who: Who): Move[] {
     add('assumes', 'goes on offline', now => say(rules, now, who, {kind: 'custody.assumed', data}))
   }
   if (current.run) {
-    add('cancels', 'cancels', now => endRun(rules, now, who, 'run.cancelled'))
+    add('cancels', 'cancels', now => moveRun(rules, now, who, 'run.cancelled'))
     if (runStatus(current.run, current.operations) === 'failed_retryable') {
-      add('retries', 'retries', now => endRun(rules, now, who, 'run.retried'))
+      add('retries', 'retries', now => moveRun(rules, now, who, 'run.retried'))
     }
+    if (current.run.ended === 'alerted') add('extensions', 'extends', now => moveRun(rules, now, who, 'run.extended'))
+    add('migrations', 'migrates', now => migrate(rules, now, who))
   }
+  add('closings', 'closes', now => say(rules, now, who, {kind: 'session.closed', data: {}}))
   if (current.custody.holder !== device.id || device.confirmed.custody.holder !== device.id) {
     const sawEpoch = device.confirmed.custody.epoch
     if (device.confirmed.session) {
@@ -300,12 +305,25 @@ function outsideMoves({rules, world}: Context): Move[] {
     moves.push({name, progress: false, next: () => spend({...world, server: next() ?? server}, what)})
   }
   add('factChanges', 'shop: changes the order', () => ({...server, fact: server.fact + 1}))
+  const {run} = server.state
+  if (run) {
+    const woken = {kind: 'run.woken', run: run.id, data: {by: 'outside'}} as const
+    add('wakes', 'outside: wakes the run', () => speak(rules, server, woken))
+  }
   if (server.state.session) add('unreadables', 'newer build: writes', () => writeUnreadable(rules, server))
   const parents = {id: 'opn-parent' as OperationId, run: 'run-parent' as RunId}
   add('strays', 'approver: grants what the parent session left open', () =>
     decideApproval(rules, server, parents, 'approval.granted'),
   )
+  if (someoneSleeps(world)) {
+    moves.push({name: 'clock: morning comes', progress: true, next: () => ({...world, now: world.now + 1})})
+  }
   return moves
+}
+
+/** Time passes only while a run waits for it, so that there are no more times than sleeps. */
+function someoneSleeps({devices, server, now}: World): boolean {
+  return [server.state, ...devices.map(device => device.current)].some(({run}) => (run?.rest?.until ?? 0) > now)
 }
 
 function asked({log}: Server): {id: OperationId; run: RunId}[] {

@@ -13,6 +13,7 @@ export function openingWorld(rules: Rules, scenario: Scenario): World {
     server: {state: initialSession, log: [], calling: null, fact: 1, overdue: [], history: noHistory},
     wire: [],
     left: scenario.left,
+    now: 0,
   }
   const data = {agent: 'desk', policy: 'steer'} as const
   const from = {session: 'parent' as SessionId, seq: 3}

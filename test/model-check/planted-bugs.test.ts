@@ -37,6 +37,10 @@ function on(kind: Event['kind'], change: (state: SessionState) => SessionState) 
 
 const late = {written: {}} as const
 
+const awake = (state: SessionState): SessionState =>
+  state.run?.rest?.asleep ? {...state, run: {...state.run, rest: null}} : state
+const awakeUnlessWoken = (state: SessionState, event: Event) => (event.kind === 'run.woken' ? state : awake(state))
+
 const planted: Planted[] = [
   {
     bug: 'the server starts a run beside one that is active',
@@ -221,6 +225,36 @@ const planted: Planted[] = [
     breaks: 'unreadable',
     rules: {nextStep: (state, here) => real.nextStep({...state, unreadable: null}, here)},
     left: {unreadables: 1, messages: 1},
+  },
+  {
+    bug: 'a sleeping run works on, and nobody checks',
+    breaks: 'asleep',
+    rules: {
+      nextStep: (state, here) => real.nextStep(awake(state), here),
+      ...deciding(awakeUnlessWoken),
+      ...judging(awakeUnlessWoken),
+    },
+    left: {sleeps: 1},
+  },
+  {
+    bug: 'a run starts in a session that was closed elsewhere',
+    breaks: 'closed',
+    rules: judging(on('run.started', state => ({...state, closed: null, run: null, operations: []}))),
+    left: {closings: 1, messages: 1, failures: 1},
+  },
+  {
+    bug: 'a run moves to a version under which its open call was not checked',
+    breaks: 'pin',
+    rules: judging(on('run.migrated', state => ({...state, calls: []}))),
+    left: {migrations: 1, locals: 1, interruptions: 2},
+  },
+  {
+    bug: 'a run that was extended twice at once runs twice',
+    breaks: 'one run',
+    rules: judging(
+      on('run.extended', state => (state.run ? {...state, run: {...state.run, ended: 'alerted'}} : state)),
+    ),
+    left: {extensions: 2, locals: 2},
   },
   {
     bug: 'the loop asks for what its own log refuses',

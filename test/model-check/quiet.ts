@@ -1,5 +1,5 @@
 import {isActive} from '../../runtime/protocol/run.ts'
-import {type Rules, stepOf} from './rules.ts'
+import {buildsOf, type Rules, stepOf} from './rules.ts'
 import {Violation} from './violation.ts'
 import {everyone, type Who, type World} from './world.ts'
 
@@ -28,11 +28,11 @@ function checkLevel({devices, server}: World, who: Who): void {
   if (JSON.stringify(current) !== truth) throw new Violation('converges', `${id} acts on a state that is not the log's`)
 }
 
-function checkExplained(rules: Rules, {devices, server}: World): void {
+function checkExplained(rules: Rules, {devices, server, now}: World): void {
   const {run, operations, calls, custody, unanswered} = server.state
   const holder = devices.find(device => device.id === custody.holder)
   if (!holder) return
-  const step = stepOf(rules, holder)
+  const step = stepOf(rules, holder, now)
   if (server.state.unreadable) {
     if (step.do === 'idle' || (step.do === 'wait' && step.for === 'version')) return
     throw new Violation('explained', `the log cannot be read and ${holder.id} says ${step.do}`)
@@ -40,10 +40,13 @@ function checkExplained(rules: Rules, {devices, server}: World): void {
   if (isActive(run)) {
     const awaiting = operations.some(operation => operation.status === 'awaiting_approval')
     if (step.do === 'wait' && step.for === 'approval' && awaiting) return
+    const lacks = !buildsOf(holder.id).some(build => build.version === run?.pin.version)
+    if (step.do === 'wait' && step.for === 'version' && lacks) return
     throw new Violation('explained', `the run is active, ${holder.id} says ${step.do}, and nobody is waited for`)
   }
+  if (server.state.closed && step.do !== 'idle') throw new Violation('closed', `${holder.id} says ${step.do}`)
   if (step.do !== 'idle') throw new Violation('explained', `no run is active and ${holder.id} says ${step.do}`)
-  if (run?.ended !== 'completed') return
+  if (run?.ended !== 'completed' || server.state.closed) return
   if (unanswered.length > 0) throw new Violation('explained', `the run is over and ${unanswered} is not answered`)
   const open = calls.find(call => call.run === run.id)
   if (open) throw new Violation('explained', `the run is over and its ${open.id} has no result`)

@@ -1,4 +1,4 @@
-import {nextStep} from '../../runtime/loop/next-step.ts'
+import {type AgentBuild, afterReply, nextStep} from '../../runtime/loop/next-step.ts'
 import {decide, type Verdict} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
@@ -11,7 +11,7 @@ import {judgeClaim} from '../../sync-server/authority/custody.ts'
 import {judgeEvent} from '../../sync-server/authority/judge-event.ts'
 import {moveFor} from '../../sync-server/authority/operations.ts'
 import {observe} from './history.ts'
-import {tools} from './world.ts'
+import {deviceIds, nextVersion, tools} from './world.ts'
 
 /**
  * The product's own pure code, all of it that takes a decision; the model below only moves messages between these. A
@@ -21,6 +21,7 @@ export const realRules = {
   decide: decide as (state: SessionState, event: Event) => Verdict,
   evolve,
   nextStep,
+  afterReply,
   foldPending,
   followOn,
   fencedOff,
@@ -38,8 +39,16 @@ export const realRules = {
 }
 export type Rules = typeof realRules
 
-export const agents = [{name: 'desk', version: '1.0.0', tools}]
+const builds: readonly AgentBuild[] = [
+  {name: 'desk', version: '1.0.0', tools},
+  {name: 'desk', version: nextVersion.version, tools: nextVersion.tools},
+]
 
-export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}) {
-  return rules.nextStep(device.current, {device: device.id, agents, now: 0})
+/** Device B runs an earlier release than A. */
+export function buildsOf(device: DeviceId): readonly AgentBuild[] {
+  return device === deviceIds[0] ? builds : builds.slice(0, 1)
+}
+
+export function stepOf(rules: Rules, device: {id: DeviceId; current: SessionState}, now: number) {
+  return rules.nextStep(device.current, {device: device.id, agents: buildsOf(device.id), now})
 }

@@ -77,6 +77,34 @@ export const scenarios: (Scenario & {deeper: Partial<Left>})[] = [
     deeper: {claims: 1, crashes: 1},
   },
   {
+    name: 'a run sleeps, and is woken by the clock, a message or the world outside',
+    left: {...nothing, sleeps: 1, messages: 1, wakes: 1},
+    policies: ['allow'],
+    maxSteps: 2,
+    deeper: {claims: 1, cancels: 1, crashes: 1},
+  },
+  {
+    name: 'a run stands at its bound until a person adds to it',
+    left: {...nothing, extensions: 2, messages: 1, locals: 1, cancels: 1},
+    policies: ['allow'],
+    maxSteps: 1,
+    deeper: {externals: 1, claims: 1},
+  },
+  {
+    name: 'a run is moved to the next version, which one of two devices has',
+    left: {...nothing, migrations: 1, locals: 1, claims: 1, interruptions: 1},
+    policies: ['ask'],
+    maxSteps: 2,
+    deeper: {claims: 2, externals: 1, messages: 1},
+  },
+  {
+    name: 'a session is closed while it works',
+    left: {...nothing, closings: 1, externals: 1, messages: 1},
+    policies: ['ask', 'allow'],
+    maxSteps: 2,
+    deeper: {closings: 2, claims: 1, sleeps: 1},
+  },
+  {
     name: 'two operations at once are decided in any order',
     left: {...nothing, externals: 2, expiries: 1},
     policies: ['ask'],
@@ -110,9 +138,20 @@ export const anything: Scenario = {
     factChanges: 2,
     unreadables: 0,
     strays: 2,
+    sleeps: 2,
+    wakes: 2,
+    extensions: 2,
+    migrations: 2,
+    closings: 0,
   },
   policies: ['ask', 'allow', 'deny'],
   maxSteps: 4,
+}
+
+export const anythingClosed: Scenario = {
+  ...anything,
+  name: 'anything and a closing',
+  left: {...anything.left, extensions: 0, closings: 1},
 }
 
 export const anythingUnreadable: Scenario = {

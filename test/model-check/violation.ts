@@ -15,6 +15,9 @@ export type Invariant =
   | 'facts'
   | 'unreadable'
   | 'fork'
+  | 'asleep'
+  | 'closed'
+  | 'pin'
 
 /** One promise of the protocol, broken; the explorer adds the way there. */
 export class Violation extends Error {

@@ -1,7 +1,7 @@
 import type {NextStep} from '../../runtime/loop/next-step.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {ApprovalId, DeviceId, EventId, OperationId, SessionId} from '../../runtime/protocol/ids.ts'
-import type {Pin} from '../../runtime/protocol/run.ts'
+import type {Pin, PinnedVersion} from '../../runtime/protocol/pin.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {PushAnswer} from '../../runtime/protocol/wire.ts'
 import {pinnedTool, pinWith} from '../support/pin.ts'
@@ -71,6 +71,15 @@ export type Left = {
   unreadables: number
   /** Decisions about an operation of another session, the one that this one branched off. */
   strays: number
+  /** Local calls that ask the run to sleep until the next morning. */
+  sleeps: number
+  /** Times that something outside wakes a run before its time. */
+  wakes: number
+  /** Budgets that a person adds to a run that stands at a bound, which then is not the end of it. */
+  extensions: number
+  /** Runs that a person moves to the next version of their agent, which only device A has. */
+  migrations: number
+  closings: number
 }
 
 export type Policy = 'ask' | 'allow' | 'deny'
@@ -82,7 +91,13 @@ export type Scenario = {
   /** The session is a branch of another. */
   branch?: true
 }
-export type World = {devices: readonly [Device, Device]; server: Server; wire: readonly Packet[]; left: Left}
+export type World = {
+  devices: readonly [Device, Device]
+  server: Server
+  wire: readonly Packet[]
+  left: Left
+  now: number
+}
 
 export const nothing: Left = {
   messages: 0,
@@ -102,12 +117,26 @@ export const nothing: Left = {
   factChanges: 0,
   unreadables: 0,
   strays: 0,
+  sleeps: 0,
+  wakes: 0,
+  extensions: 0,
+  migrations: 0,
+  closings: 0,
 }
 
-export const tools: Pin['tools'] = [pinnedTool('saveNote', 'local'), pinnedTool('refundOrder', 'external')]
+const refundOrder = pinnedTool('refundOrder', 'external')
+export const tools: Pin['tools'] = [pinnedTool('saveNote', 'local'), refundOrder]
 
-export function pinOf(maxSteps: number): Pin {
-  return pinWith({tools, budgets: {maxSteps}})
+/** The next version of the agent takes notes otherwise. */
+export const nextVersion: PinnedVersion = {
+  version: '2.0.0',
+  tools: [pinnedTool('saveNote', 'local', '2'), refundOrder],
+  toolsHash: 'c'.repeat(64),
+  model: {label: 'holdfast-testing/scripted'},
+}
+
+export function pinOf({maxSteps, left: {extensions}}: Scenario): Pin {
+  return pinWith({tools, budgets: {maxSteps, onBound: extensions > 0 ? 'escalate' : 'partial'}})
 }
 
 export function withDevice(world: World, who: Who, change: Partial<Device>): World {

@@ -40,7 +40,7 @@ export async function fillSession(store: DeviceStore, id: SessionId, count: numb
     // Filling only: the messages count as answered, as they would be in a session of this length.
     state = {...state, unanswered: []}
     await store.transaction(async unit => {
-      for (const event of events) await unit.confirm(event)
+      await unit.confirm(events)
       await unit.save({id, confirmed: state, current: state, deviceSeq: count, excerpt: '', updatedAt: 0})
     })
   }
