@@ -1,5 +1,5 @@
 export {defineAgent, defineTool} from './loop/define.ts'
-export {contextPreface} from './loop/view-sections.ts'
+export {contextPreface, memoryPreface} from './loop/view-sections.ts'
 export type {InboxMemory} from './page/inbox-memory.ts'
 export {type Decided, type Inbox, type InboxState, openInbox} from './page/open-inbox.ts'
 export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} from './page/open-runtime.ts'

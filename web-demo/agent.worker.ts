@@ -1,11 +1,14 @@
 import './no-eval.ts'
-import {commonMemoryRules, gatewayModel, ruleExtractor, serveAgent} from '../runtime/worker.ts'
-import {desk} from './agent.ts'
+import {agentHost, commonMemoryRules, gatewayModel, ruleExtractor, serveAgent} from '../runtime/worker.ts'
+import {desk, deskBefore} from './agent.ts'
 import {rulesModel} from './rules-model.ts'
 import {toolImplementations} from './tool-implementations.ts'
 
+const model = gatewayModel({fallback: rulesModel()})
+
 serveAgent(desk, {
-  model: gatewayModel({fallback: rulesModel()}),
+  model,
   tools: toolImplementations,
+  also: [agentHost(deskBefore, {model, tools: toolImplementations})],
   memory: {extractor: ruleExtractor(commonMemoryRules)},
 })

@@ -4,6 +4,7 @@ import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
 import {demoToken} from './token.ts'
+import {deviceName} from './words/device.ts'
 
 let runtime: Promise<BrowserRuntime> | null = null
 
@@ -13,7 +14,12 @@ export const browserServices: Services = {
     runtime ??= openDesk()
     return runtime
   },
-  inbox: person => openInbox({url: location.origin, token: demoToken(person), offline: {name: person}}),
+  inbox: person =>
+    openInbox({
+      url: location.origin,
+      token: demoToken(person),
+      offline: {name: person, label: deviceName(navigator.userAgent)},
+    }),
   shop: async () => {
     return shopSchema.parse(await fetchJson('/demo/shop'))
   },

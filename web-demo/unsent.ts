@@ -7,3 +7,10 @@ export function keep(key: string, text: string): void {
   if (text === '') localStorage.removeItem(`unsent:${key}`)
   else localStorage.setItem(`unsent:${key}`, text)
 }
+
+/** What was typed where nothing can be sent any more goes on in the next conversation; what waits there already stays. */
+export function moveToNew(key: string): void {
+  if (kept('new') === '') keep('new', kept(key))
+  else if (kept(key) !== '') keep('new', `${kept('new')}\n\n${kept(key)}`)
+  keep(key, '')
+}

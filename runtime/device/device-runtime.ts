@@ -466,7 +466,7 @@ class DeviceRuntime {
     }
     // Before the files are made anew: what memory lets go of must not stay in them.
     await this.#memory?.purge(sessions, order.whole)
-    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInheritedTitle()
+    for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInherited()
     await purge(store, order, sessions, documentProjection)
     for (const session of open) {
       const {log} = session

@@ -2,9 +2,21 @@ import type {PurgeOrder} from '../protocol/erasure.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {DeviceStore, Projection, UnitOfWork} from '../storage/device-store.ts'
 
-/** The sessions that an order names; a whole subject is everything that this device has. */
+/**
+ * The sessions that an order names; a whole subject is everything that this device has. What was done apart from an
+ * erased session and kept as a branch is a copy of it that the server may never have seen. [CUS-4, RET-2]
+ */
 export async function sessionsToPurge(store: DeviceStore, order: PurgeOrder): Promise<SessionId[]> {
-  return order.whole ? (await store.sessions()).map(({id}) => id) : order.sessions
+  if (order.whole) return (await store.sessions()).map(({id}) => id)
+  // When a time is over, that of a branch that somebody goes on in is not: the server names those whose time is.
+  if (order.why === 'retention') return order.sessions
+  const sessions = new Set(order.sessions)
+  for (const session of sessions) for (const branch of await keptBranchesOf(store, session)) sessions.add(branch)
+  return [...sessions]
+}
+
+async function keptBranchesOf(store: DeviceStore, session: SessionId): Promise<SessionId[]> {
+  return (await store.divergences(session)).flatMap(({resolution}) => resolution?.fork ?? [])
 }
 
 /** Every branch of these sessions, of their branches too, that is not to go itself. */

@@ -18,6 +18,9 @@ export type Beside = {
 
 export const nothingBeside: Omit<Beside, 'viewTokens'> = {summary: null, slots: {}, documents: [], memory: []}
 
+/** How the section begins that holds what was recalled; a line an item, "- text (sessions that it comes from)". */
+export const memoryPreface = 'Remembered from earlier sessions:'
+
 export type Sections = {texts: string[]; transforms: Transform[]}
 
 /** How the message begins in which a prompt carries working state, documents, memory and the summary. */
@@ -36,9 +39,7 @@ export function sectionsOf({viewTokens, summary, slots, documents, memory}: Besi
     return `${title}\n${cut}`
   }
   const texts = [
-    ...(memory.length > 0
-      ? [section('memory', 'Remembered from earlier sessions:', memory.map(told).join('\n'), viewShares.memory)]
-      : []),
+    ...(memory.length > 0 ? [section('memory', memoryPreface, memory.map(told).join('\n'), viewShares.memory)] : []),
     ...(summary ? [section('summary', 'Summary of the earlier turns:', summary.data.summary, viewShares.summary)] : []),
     ...documents.map(({name, text}) =>
       section(`document:${name}`, `Shared document "${name}":`, text, viewShares.documents / documents.length),

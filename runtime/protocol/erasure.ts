@@ -3,7 +3,7 @@ import {deviceIdSchema, erasureIdSchema, operationIdSchema, sessionIdSchema, sub
 
 /**
  * What to erase: one session, or everything of a subject. Branches of an erased session keep their own words and lose
- * what they inherited, or go too. What was derived from it outlives a session unless asked for; of a whole subject
+ * what they inherited, or go too; a branch that work done apart from it was kept as is a copy of it, and always goes. What was derived from it outlives a session unless asked for; of a whole subject
  * nothing is left but receipts, audit and tombstones. [RET-2, RET-4]
  */
 export const erasureRequestSchema = z.union([

@@ -54,6 +54,7 @@ export const envelopeSchema = z.strictObject({
   step: stepIdSchema.optional(),
   attempt: z.int().positive().optional(),
   epoch: z.int().positive().optional(),
+  /** On an event of a device: the event, of another session, that it is a copy of; erasing that session finds it so. */
   causes: z.array(eventIdSchema).max(50).optional(),
   /** Milliseconds since 1970 on the author's clock: shown, never used to order. */
   at: z.number(),

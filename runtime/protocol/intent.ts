@@ -43,6 +43,7 @@ export const approverKeySchema = z.strictObject({
   revokedAt: z.number().nullable(),
 })
 export type ApproverKey = z.infer<typeof approverKeySchema>
+export const approverKeyListSchema = z.strictObject({keys: z.array(approverKeySchema)})
 
 /**
  * The exact text that is signed, the same on both sides whatever order the fields arrived in. It begins with what it is

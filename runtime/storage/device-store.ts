@@ -146,8 +146,8 @@ export interface UnitOfWork extends BlobReads {
   saveFact(fact: Fact, fetchedAt: number): Promise<void>
   /** Deletes all of a session for good and remembers only that it was erased; once more changes nothing. [RET-3] */
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
-  /** Takes the title off a branch, which had it from its source. */
-  dropInheritedTitle(session: SessionId): Promise<void>
+  /** Takes off a branch what it has of its source in events of its own: title, slots and summaries. [RET-2] */
+  dropInherited(session: SessionId): Promise<void>
   /** Copies of facts and of memory are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */

@@ -1,5 +1,7 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
-import type {ErasureId, SessionId} from '../protocol/ids.ts'
+import type {Envelope} from '../protocol/event.ts'
+import type {ErasureId, EventId, SessionId} from '../protocol/ids.ts'
+import {carryingKinds, eventsNamed, withoutInherited} from '../protocol/inherited.ts'
 import type {ErasedSession} from './device-store.ts'
 
 type Sql = Pick<Transaction, 'query'>
@@ -40,18 +42,19 @@ export async function eraseSession(
   await tx.query('delete from holdfast_sessions where id = $1', [session])
 }
 
-export async function dropInheritedTitle(tx: Sql, session: SessionId): Promise<void> {
-  const {rows} = await tx.query<{id: string; body: string}>(
-    `select id, body from holdfast_events where session = $1 and kind = 'session.forked'`,
-    [session],
+/** As the server does: what a branch that stays has of its source in events of its own goes from them. [RET-2] */
+export async function dropInherited(tx: Sql, session: SessionId): Promise<void> {
+  const {rows} = await tx.query<{body: string}>(
+    `select body from holdfast_events where session = $1 and kind = any($2::text[]) order by place, device_seq, id`,
+    [session, carryingKinds],
   )
-  for (const {id, body} of rows) {
-    const {data, ...event} = JSON.parse(body) as {data: {title?: string}}
-    const {title: _, ...untitled} = data
-    await tx.query('update holdfast_events set body = $2 where id = $1', [
-      id,
-      JSON.stringify({...event, data: untitled}),
-    ])
+  const events = rows.map(({body}) => JSON.parse(body) as Envelope)
+  const own = await tx.query<{id: string}>(
+    'select id from holdfast_events where session = $1 and id = any($2::text[])',
+    [session, eventsNamed(events)],
+  )
+  for (const event of withoutInherited(events, new Set(own.rows.map(({id}) => id as EventId)))) {
+    await tx.query('update holdfast_events set body = $2 where id = $1', [event.id, JSON.stringify(event)])
   }
 }
 

@@ -11,7 +11,7 @@ import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './dev
 import {migrations} from './migrations.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {dropInheritedTitle, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
+import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -102,7 +102,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     fact: key => factOf(tx, key),
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
     eraseSession: (session, by) => eraseSession(tx, session, by),
-    dropInheritedTitle: session => dropInheritedTitle(tx, session),
+    dropInherited: session => dropInherited(tx, session),
     eraseFacts: async () => {
       for (const table of tablesOfSubject) await tx.query(`delete from ${table}`)
     },

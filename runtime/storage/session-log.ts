@@ -18,6 +18,7 @@ import {evolve} from '../protocol/evolve.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
 import {initialSession, type SessionState} from '../protocol/session.ts'
+import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, ErasedSession, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
@@ -92,14 +93,17 @@ export class SessionLog {
     })
   }
 
-  /** The source of this branch was erased, and the title was the source's. [RET-2] */
-  dropInheritedTitle(): Promise<void> {
+  /** The source of this branch was erased: what it has of it in events of its own goes, and is folded anew. [RET-2] */
+  dropInherited(): Promise<void> {
     return this.#exclusively(async () => {
-      const {confirmed, current} = this.#record
-      const record = {...this.#record, confirmed: {...confirmed, title: null}, current: {...current, title: null}}
-      await this.store.transaction(async unit => {
-        await unit.dropInheritedTitle(this.id)
-        await unit.save(record)
+      const record = await this.store.transaction(async unit => {
+        await unit.dropInherited(this.id)
+        const slots = foldSlots(await unit.asOf(this.id, this.head, slotHistoryKinds))
+        const confirmed = {...this.#record.confirmed, title: null, slots}
+        const current = {...foldPending(confirmed, await unit.pending(this.id)), title: null}
+        const next = {...this.#record, confirmed, current}
+        await unit.save(next)
+        return next
       })
       this.#become(record)
     })

@@ -6,6 +6,7 @@ import type {Owner, Principal} from '../principal.ts'
 import type {Erasure, ErasureTarget, LayerCount} from '../storage/erasure-book.ts'
 import type {Store} from '../storage/store.ts'
 import type {Authority} from './authority.ts'
+import {pokeInboxes} from './poke.ts'
 
 export type Eraser = Authority & {
   layers: readonly DataLayer[]
@@ -78,6 +79,8 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
     'holdfast.erased.sessions': sessions.length,
     'holdfast.erased.records': counts.reduce((sum, {removed}) => sum + removed, 0),
   })
+  // What an approver was shown stands on their device too, until it looks again.
+  for (const role of await store.approvals.rolesAsked(tenant, sessions)) pokeInboxes(eraser, tenant, role)
 }
 
 const walKept =

@@ -17,10 +17,13 @@ export function pokeAbout(
   if (!last) return
   authority.bus.publish({type: 'head', tenant, subject, session, head: last.event.seq})
   const roles = new Set(sealed.flatMap(({event}) => rolesTouched(before, event)))
-  for (const role of roles) {
-    authority.bus.publish({type: 'inbox', tenant, role})
-    void pokeDelegates(authority, tenant, role)
-  }
+  for (const role of roles) pokeInboxes(authority, tenant, role)
+}
+
+/** Everybody who holds the role, by their token or for a while. */
+export function pokeInboxes(authority: Authority, tenant: TenantId, role: string): void {
+  authority.bus.publish({type: 'inbox', tenant, role})
+  void pokeDelegates(authority, tenant, role)
 }
 
 async function pokeDelegates({store, environment, bus, onFault}: Authority, tenant: TenantId, role: string) {

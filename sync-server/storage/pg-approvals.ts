@@ -31,6 +31,18 @@ export function pgApprovals(sql: Sql): ApprovalBook {
       )
       return rows.map(approvalRecord)
     },
+    rolesAsked: async (tenant, sessions) => {
+      const roles = new Set<string>()
+      for (const session of sessions) {
+        const rows = await sql.query<{role: string; escalated: string | null}>(
+          `SELECT DISTINCT role, CASE WHEN escalated_at IS NOT NULL THEN escalates_to END AS escalated
+           FROM hf_approvals WHERE tenant = $1 AND session = $2`,
+          [tenant, session],
+        )
+        for (const row of rows) for (const role of [row.role, row.escalated]) if (role !== null) roles.add(role)
+      }
+      return [...roles]
+    },
   }
 }
 

@@ -1,6 +1,5 @@
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
-import type {SessionState} from '../../runtime/protocol/session.ts'
 import {eraseApprover} from './erase-approver.ts'
 import {eraseRows} from './erase-rows.ts'
 import type {
@@ -14,6 +13,8 @@ import type {
   SubjectTarget,
 } from './erasure-book.ts'
 import {insertAudit} from './pg-audit.ts'
+import {type Family, keptBranchesOf, lockFamily} from './pg-family.ts'
+import {dropInherited} from './pg-inherited.ts'
 import {jsonText} from './project-events.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
@@ -92,7 +93,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   const target = 'subject' in order ? await wholeSubject(tx, tenant, order) : await oneSession(tx, tenant, order)
   if (!target) return null
   if ('earlier' in target) return target.earlier
-  const {subject, session, sessions, derived, branches} = target
+  const {subject, session, sessions, derived, branches, copies} = target
   for (const each of sessions) {
     await tx.query('INSERT INTO hf_tombstones (tenant, session, subject, erasure, at) VALUES ($1, $2, $3, $4, $5)', [
       tenant,
@@ -102,14 +103,18 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
       at,
     ])
   }
-  for (const branch of target.branches) await dropInheritedTitle(tx, tenant, branch)
+  for (const branch of target.branches) await dropInherited(tx, tenant, branch)
   const devices = await devicesOf(tx, tenant, subject, sessions)
   const kept = branches.length === 0 ? null : `${branches.length} keep their own words; what they inherited is gone`
   const rows = await eraseRows(tx, tenant, sessions)
   const layers =
     session === null
       ? [...rows, ...(await eraseApprover(tx, tenant, subject))]
-      : [...rows, {name: 'branches', removed: sessions.length - 1, kept}]
+      : [
+          ...rows,
+          {name: 'branches', removed: sessions.length - 1 - copies, kept},
+          {name: 'work kept as a branch', removed: copies, kept: null},
+        ]
   await tx.query(
     `INSERT INTO hf_erasures (tenant, id, subject, session, sessions, requested_by, derived, layers, requested_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -134,7 +139,16 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
 
 type Target =
   | {earlier: Erasure}
-  | {subject: SubjectId; session: SessionId | null; sessions: SessionId[]; derived: boolean; branches: SessionId[]}
+  | {
+      subject: SubjectId
+      session: SessionId | null
+      sessions: SessionId[]
+      derived: boolean
+      /** Those that stay. */
+      branches: SessionId[]
+      /** How many of the sessions go because they are copies of what is erased. */
+      copies: number
+    }
 
 async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget): Promise<Target | null> {
   const {session, of} = order
@@ -145,19 +159,26 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
   if (!row) return earlierErasure(tx, tenant, order)
   const subject = row.subject as SubjectId
   if (of !== null && of !== subject) return null
-  const family = await lockSessions(tx, tenant, subject)
+  const family = await lockFamily(tx, tenant, subject)
   const found = family.find(({id}) => id === session)
   // Somebody else erased it, or added to it, between the two looks.
   if (!found) return earlierErasure(tx, tenant, order)
   if (order.idleSince !== undefined && found.updatedAt >= order.idleSince) return null
-  const branches = branchesOf(family, session)
-  const erased = order.branches === 'erase' ? branches : []
+  return {subject, session, derived: order.derived, ...(await scopeOf(tx, tenant, family, order))}
+}
+
+/** A branch of words of its own stays unless asked for; one that is a copy of what is erased goes with it. [RET-2] */
+async function scopeOf(tx: SqlQuery, tenant: TenantId, family: Family, {session, branches, idleSince}: SessionTarget) {
+  const all = branchesOf(family, session)
+  const copies = (await keptBranchesOf(tx, tenant, family, session)).filter(
+    // Its time is not over while somebody goes on in it.
+    ({updatedAt}) => idleSince === undefined || updatedAt < idleSince,
+  )
+  const erased = branches === 'erase' ? all : copies.map(({id}) => id)
   return {
-    subject,
-    session,
     sessions: [session, ...erased],
-    derived: order.derived,
-    branches: order.branches === 'erase' ? [] : branches,
+    branches: all.filter(id => !erased.includes(id)),
+    copies: copies.length,
   }
 }
 
@@ -172,56 +193,13 @@ async function earlierErasure(tx: SqlQuery, tenant: TenantId, {session, of}: Ses
 }
 
 async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTarget): Promise<Target> {
-  const family = await lockSessions(tx, tenant, subject)
-  return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: []}
+  const family = await lockFamily(tx, tenant, subject)
+  return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: [], copies: 0}
 }
 
-type Member = {id: SessionId; parent: SessionId | null; updatedAt: number}
-
-/** In the order of their ids, so that two erasures wait for each other instead of blocking each other for ever. */
-async function lockSessions(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<Member[]> {
-  const rows = await tx.query<{id: string; state: string; updated_at: number}>(
-    'SELECT id, state, updated_at FROM hf_sessions WHERE tenant = $1 AND subject = $2 ORDER BY id FOR UPDATE',
-    [tenant, subject],
-  )
-  return rows.map(row => ({
-    id: row.id as SessionId,
-    parent: (JSON.parse(row.state) as SessionState).forkedFrom?.session ?? null,
-    updatedAt: Number(row.updated_at),
-  }))
-}
-
-function branchesOf(family: readonly Member[], session: SessionId): SessionId[] {
+function branchesOf(family: Family, session: SessionId): SessionId[] {
   const own = family.filter(({parent}) => parent === session).map(({id}) => id)
   return own.flatMap(id => [id, ...branchesOf(family, id)])
-}
-
-/**
- * A branch that stays has the title of its source in its first event. The hash stays that of the event as it was sent:
- * a second delivery of it is still known. [LOG-3]
- */
-async function dropInheritedTitle(tx: SqlQuery, tenant: TenantId, branch: SessionId): Promise<void> {
-  const rows = await tx.query<{seq: number; body: string; state: string}>(
-    `SELECT e.seq, e.body, s.state FROM hf_events e JOIN hf_sessions s ON s.tenant = $1 AND s.id = e.session
-     WHERE e.tenant = $1 AND e.session = $2 AND e.kind = 'session.forked'`,
-    [tenant, branch],
-  )
-  for (const row of rows) {
-    const {data, ...event} = JSON.parse(row.body) as {data: {title?: string}}
-    const {title: _, ...untitled} = data
-    await tx.query('UPDATE hf_events SET body = $4 WHERE tenant = $1 AND session = $2 AND seq = $3', [
-      tenant,
-      branch,
-      row.seq,
-      jsonText({...event, data: untitled}),
-    ])
-    const state = {...(JSON.parse(row.state) as SessionState), title: null}
-    await tx.query(`UPDATE hf_sessions SET title = 'null', state = $3 WHERE tenant = $1 AND id = $2`, [
-      tenant,
-      branch,
-      jsonText(state),
-    ])
-  }
 }
 
 /** Those that asked for copies, and those that wrote in one of the sessions without ever having asked. */

@@ -179,6 +179,8 @@ export interface ApprovalBook {
   of(ref: OperationRef): Promise<ApprovalRecord | null>
   /** What holders of these roles may decide, by escalation too, latest first, at most `limit`. */
   inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<ApprovalRecord[]>
+  /** The roles in whose inboxes approvals of these sessions stand. */
+  rolesAsked(tenant: TenantId, sessions: readonly SessionId[]): Promise<string[]>
 }
 
 export const auditActions = [

@@ -2,10 +2,12 @@ import {describe, expect, test} from 'vitest'
 import {shiftedCaret} from '../../web-demo/components/shared-editors.tsx'
 import {euros} from '../../web-demo/money.ts'
 import {titleFrom} from '../../web-demo/pages/use-desk.ts'
-import type {ModelView, SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
+import type {ApproverKey, ModelView, SessionView, ToolEntry} from '../../web-demo/runtime-types.ts'
 import {ago} from '../../web-demo/tool-outputs.ts'
-import {remaining} from '../../web-demo/words/approval.ts'
+import {aboutWords, remaining} from '../../web-demo/words/approval.ts'
 import {budgetWords} from '../../web-demo/words/budget.ts'
+import {closingSentences, endedWords, whyNotClosed} from '../../web-demo/words/closing.ts'
+import {deviceName, sortedKeys} from '../../web-demo/words/device.ts'
 import {seenParts, sizeWords, verdictWords} from '../../web-demo/words/model-view.ts'
 import {routeWords} from '../../web-demo/words/passport.ts'
 import {tellRefund} from '../../web-demo/words/refund.ts'
@@ -193,5 +195,65 @@ describe('what the model saw', () => {
   test('[VIEW-2] says whether the record still proves it', () => {
     expect(verdictWords(view)).toContain('exactly the bytes')
     expect(verdictWords({...view, exact: false})).toContain('missing')
+  })
+})
+
+describe('closing a conversation', () => {
+  const view = (over: Partial<SessionView>) => ({status: 'idle', entries: [], erased: null, ...over}) as SessionView
+  const said = (over: Partial<SessionView>, connection: 'live' | 'cut' = 'live') =>
+    closingSentences(view(over), connection).join(' ')
+
+  test('[RUN-9] says what is withdrawn and what is not, before it is done', () => {
+    const waiting = card({status: 'awaiting_approval'})
+    const paying = card({status: 'started'}, {call: 'd'})
+    expect(said({status: 'waiting_for_approval', entries: [waiting, paying]})).toBe(
+      'Nobody can write to it any more, and it cannot be opened again. It can still be read and branched from. ' +
+        'The agent stops where it is. The refund of €20.00 for A17 is withdrawn, if it has not started by then. ' +
+        'What is being paid out now is not stopped by it.',
+    )
+    expect(said({entries: [card({status: 'executed'})]})).not.toMatch(/withdrawn|paid/)
+  })
+
+  test('[RUN-4] says that it does not count until the server has heard of it', () => {
+    expect(said({}, 'cut')).toContain('what was approved may still be paid')
+    const closed = {id: 'n', at: 0, type: 'notice', about: 'closed', text: 'Done.', durability: {status: 'device'}}
+    const ended = (entries: unknown[]) => endedWords(view({status: 'closed', entries} as never))
+    expect(ended([closed])?.detail).toContain('has not heard of it yet')
+    expect(ended([{...closed, durability: {status: 'server', seq: 9}}])?.detail).toBe(
+      'It can be read and branched from.',
+    )
+    expect(endedWords(view({}))).toBeNull()
+  })
+
+  test('[RUN-9] says why it cannot be done', () => {
+    expect(whyNotClosed(view({}))).toBeNull()
+    expect(whyNotClosed(view({status: 'closed'}))).toBe('it is closed already')
+    expect(whyNotClosed(view({erased: {at: 0, why: 'requested', unsent: 0}}))).toBe('it was erased')
+  })
+})
+
+describe('the devices that may decide offline', () => {
+  const key = (name: string, createdAt: number, revokedAt: number | null = null) =>
+    ({key: name, label: name, createdAt, revokedAt}) as ApproverKey
+
+  test('stand in order: this one, the others in force, the last few that are over', () => {
+    const keys = [key('a', 5), key('own', 4), ...[1, 2, 3, 4].map(at => key(`over-${at}`, 0, at))]
+    expect(sortedKeys(keys, 'own').map(({label}) => label)).toEqual(['own', 'a', 'over-4', 'over-3', 'over-2'])
+  })
+
+  test.each([
+    ['Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36', 'Chrome on Linux'],
+    ['Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Safari/604.1', 'Safari on iOS'],
+    ['Mozilla/5.0 (Windows NT 10.0; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Windows'],
+    ['Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/140.0.0.0 Safari/537.36', 'Chrome on Linux'],
+    ['curl', 'Browser'],
+  ])('"%s" is called %s', (userAgent, name) => {
+    expect(deviceName(userAgent)).toBe(name)
+  })
+
+  test('[RET-2] a decision about what was erased is told without its words', () => {
+    const shown = {tool: 'refundOrder', version: '1', input: null}
+    expect(aboutWords({shown})).toBe('a refund that was erased')
+    expect(aboutWords({shown: {...shown, input: {orderId: 'A17', cents: 2000}}})).toBe('€20.00 for order A17')
   })
 })

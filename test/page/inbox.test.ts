@@ -176,3 +176,70 @@ test('[APP-1] an open inbox lends a role, shows it on both sides and takes it ba
   await theo.inbox.revokeDelegation(delegation)
   await dana.until(({items}) => items.length === 0)
 })
+
+describe('the devices of an approver', () => {
+  const device = (name: string) => theosDevice(name)
+
+  test('[APP-4] are listed on each, and one that is revoked cannot decide offline and does not come back by itself', async () => {
+    const {operation} = await asked()
+    const phone = device('theo-8')
+    const laptop = device('theo-8')
+    const onPhone = phone.open()
+    const {ownKey} = await onPhone.until(state => state.ownKey !== null && openHas(operation)(state))
+    const onLaptop = laptop.open()
+    const both = await onLaptop.until(({keys}) => keys?.length === 2)
+    await onLaptop.inbox.revokeDevice(ownKey!)
+    await onLaptop.until(({keys}) => keys?.find(({key}) => key === ownKey)?.revokedAt != null)
+    expect((await onLaptop.until(() => true)).ownKey).toBe(both.ownKey)
+
+    onPhone.inbox.close()
+    const again = phone.open()
+    await again.until(({keys, connection}) => keys !== null && connection.state === 'live')
+    expect((await again.until(() => true)).ownKey).toBeNull()
+    expect(await phone.device.memory.load()).toMatchObject({key: 'declined'})
+
+    const item = itemOf(await again.until(openHas(operation)), operation)!
+    phone.device.down = true
+    again.hangUp()
+    const decision = {verdict: 'approve' as const, digest: item.digest}
+    await expect(again.inbox.decide(item.approval, decision)).rejects.toMatchObject({code: 'offline'})
+    expect((await phone.device.memory.load()).decisions).toEqual([])
+  })
+
+  test('[APP-4] one that was revoked decides offline again once the person adds it, under the name they give', async () => {
+    const {operation} = await asked()
+    const own = device('theo-9')
+    const page = own.open()
+    const {ownKey} = await page.until(state => state.ownKey !== null && openHas(operation)(state))
+    await page.inbox.revokeDevice(ownKey!)
+    await page.until(state => state.ownKey === null)
+    await expect(page.inbox.addDevice('x'.repeat(101))).rejects.toMatchObject({code: 'bad_input'})
+    await page.inbox.addDevice('Office phone')
+    const added = await page.until(state => state.ownKey !== null)
+    expect(added.keys?.filter(({revokedAt}) => revokedAt === null)).toMatchObject([
+      {key: added.ownKey, label: 'Office phone'},
+    ])
+    const item = itemOf(added, operation)!
+    own.device.down = true
+    page.hangUp()
+    expect(await page.inbox.decide(item.approval, {verdict: 'approve', digest: item.digest})).toBe('kept')
+  })
+
+  test('[APP-4] what a device signed before it was revoked is refused with the reason, and it makes no other key', async () => {
+    const {operation} = await asked()
+    const own = await offlineWith('theo-10', operation)
+    await own.until(state => state.connection.state === 'unreachable')
+    await own.inbox.decide(own.item.approval, own.approve)
+    const other = device('theo-10').open()
+    const before = await own.device.memory.load()
+    const key = before.key !== 'declined' && before.key?.key
+    await other.until(({keys}) => keys !== null)
+    await other.inbox.revokeDevice(key as never)
+    const back = reconnected(own)
+    const refused = await back.until(({decisions}) => decisions[0]?.refused != null)
+    expect(refused.decisions[0]?.refused).toContain('revoked')
+    await back.until(({keys}) => keys !== null)
+    expect((await own.device.memory.load()).key).toBe('declined')
+    expect(paid(operation)).toBe(0)
+  })
+})

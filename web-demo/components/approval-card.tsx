@@ -15,11 +15,13 @@ type Props = {
   order: Order | null
   /** A decision about it is kept on this device and not handed in yet. */
   kept: boolean | undefined
+  /** Out of reach of the server, on a device that cannot decide offline. */
+  mustWait: boolean
   onDecide: (verdict: Decision['verdict'], note: string) => Promise<boolean>
 }
 
 /** What stands here comes from the record that the digest covers: it is exactly what will be executed. [APP-3] */
-export function ApprovalCard({item, order, kept, onDecide}: Props) {
+export function ApprovalCard({item, order, kept, mustWait, onDecide}: Props) {
   const now = useNow(30_000)
   const {amount, orderId, reason} = refundInput(item.shown)
   const standing = kept ? 'You have decided this here; the server has not taken it yet.' : standingWords(item)
@@ -55,19 +57,25 @@ export function ApprovalCard({item, order, kept, onDecide}: Props) {
       </details>
       {standing !== null && <p className="approval-standing">{standing}</p>}
       {!kept && item.you !== 'asked_for_it' && (
-        <DecisionForm item={item} amount={amount} mayApprove={item.you === 'may_decide'} onDecide={onDecide} />
+        <DecisionForm
+          item={item}
+          amount={amount}
+          mayApprove={item.you === 'may_decide'}
+          mustWait={mustWait}
+          onDecide={onDecide}
+        />
       )}
     </article>
   )
 }
 
-type FormProps = Pick<Props, 'item' | 'onDecide'> & {
+type FormProps = Pick<Props, 'item' | 'mustWait' | 'onDecide'> & {
   amount: string
   /** Whoever has said yes may still say no, until it has been carried out. */
   mayApprove: boolean
 }
 
-function DecisionForm({item, amount, mayApprove, onDecide}: FormProps) {
+function DecisionForm({item, amount, mayApprove, mustWait, onDecide}: FormProps) {
   const [note, setNote] = useState('')
   const [deciding, setDeciding] = useState(false)
   const decide = async (verdict: Decision['verdict']) => {
@@ -85,13 +93,13 @@ function DecisionForm({item, amount, mayApprove, onDecide}: FormProps) {
           <button
             type="button"
             className="button button-primary"
-            disabled={deciding}
+            disabled={deciding || mustWait}
             onClick={() => void decide('approve')}
           >
             Approve {amount}
           </button>
         )}
-        <button type="button" className="button" disabled={deciding} onClick={() => void decide('reject')}>
+        <button type="button" className="button" disabled={deciding || mustWait} onClick={() => void decide('reject')}>
           Reject
         </button>
       </div>

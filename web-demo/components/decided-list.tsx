@@ -1,6 +1,6 @@
+import {capital} from '../rules/outcome.ts'
 import type {InboxItem} from '../runtime-types.ts'
-import {decisionWords} from '../words/approval.ts'
-import {refundInput} from '../words/refund.ts'
+import {aboutWords, decisionWords} from '../words/approval.ts'
 import {StatusDot} from './status-dot.tsx'
 
 export function DecidedList({items}: {items: InboxItem[]}) {
@@ -17,13 +17,10 @@ export function DecidedList({items}: {items: InboxItem[]}) {
 }
 
 function Decided({item}: {item: InboxItem}) {
-  const {amount, orderId} = refundInput(item.shown)
   const at = item.decidedAt ?? item.requestedAt
   return (
     <li className="decided-item">
-      <span className="decided-what">
-        {amount}, order {orderId}
-      </span>
+      <span className="decided-what">{capital(aboutWords(item))}</span>
       <StatusDot {...decisionWords(item)} />
       <time dateTime={new Date(at).toISOString()}>
         {new Date(at).toLocaleString('en-GB', {day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'})}

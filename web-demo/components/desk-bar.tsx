@@ -3,10 +3,10 @@ import type {Connection, SessionView} from '../runtime-types.ts'
 import {connectionWords, modelWords, statusWords} from '../words/session.ts'
 import {StatusDot} from './status-dot.tsx'
 
-type Props = {view: SessionView | null; connection: Connection; left: ReactNode; right: ReactNode}
+type Props = {view: SessionView | null; connection: Connection; left: ReactNode; menu: ReactNode; right: ReactNode}
 
 /** What conversation this is, how it stands and whether the server is there: on every width. */
-export function DeskBar({view, connection, left, right}: Props) {
+export function DeskBar({view, connection, left, menu, right}: Props) {
   const link = connectionWords(connection)
   const run = view && view.status !== 'idle' ? statusWords(view.status) : null
   const model = view?.passport?.pin.model.label
@@ -21,6 +21,7 @@ export function DeskBar({view, connection, left, right}: Props) {
           {model && <span className="desk-bar-model">{modelWords(model)}</span>}
         </p>
       </div>
+      {menu}
       {right}
     </div>
   )

@@ -1,4 +1,4 @@
-import {useState} from 'react'
+import {useEffect, useRef, useState} from 'react'
 import {addressOf} from '../address.ts'
 import type {MemoryEntry, MemoryRecord} from '../runtime-types.ts'
 import {kindWords, memoryStatus, originWords} from '../words/memory.ts'
@@ -16,6 +16,7 @@ export type MemoryActions = {
 export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: number; actions: MemoryActions}) {
   const {item, kept, refused} = entry
   const [editing, setEditing] = useState(false)
+  const {correct, goBack} = useReturnedFocus(editing)
   const mayCorrect = item.status === 'accepted' || item.status === 'corrected'
   return (
     <article className="memory" aria-label={item.text}>
@@ -27,14 +28,14 @@ export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: numb
         <Correction
           item={item}
           onSave={async text => {
-            if (await actions.correct(item, text)) setEditing(false)
+            if (await actions.correct(item, text)) goBack(() => setEditing(false))
           }}
-          onCancel={() => setEditing(false)}
+          onCancel={() => goBack(() => setEditing(false))}
         />
       ) : (
         <p className="memory-text">{item.text}</p>
       )}
-      <Origin item={item} />
+      {!editing && <Origin item={item} />}
       {kept === 'device' && <p className="hint">On this device; the server has not heard of it yet.</p>}
       {refused && <Banner tone="waiting">Your change was not taken: {refused}</Banner>}
       {!editing && (
@@ -45,7 +46,7 @@ export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: numb
             </button>
           )}
           {mayCorrect && (
-            <button type="button" className="button" onClick={() => setEditing(true)}>
+            <button type="button" className="button" ref={correct} onClick={() => setEditing(true)}>
               Correct
             </button>
           )}
@@ -56,6 +57,22 @@ export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: numb
       )}
     </article>
   )
+}
+
+/** Whoever corrects by keyboard comes back to where they were, and not to the top of the page. */
+function useReturnedFocus(editing: boolean) {
+  const correct = useRef<HTMLButtonElement>(null)
+  const returning = useRef(false)
+  useEffect(() => {
+    if (editing || !returning.current) return
+    returning.current = false
+    correct.current?.focus()
+  }, [editing])
+  const goBack = (leave: () => void) => {
+    returning.current = true
+    leave()
+  }
+  return {correct, goBack}
 }
 
 function Origin({item}: {item: MemoryRecord}) {
@@ -78,6 +95,8 @@ type CorrectionProps = {item: MemoryRecord; onSave: (text: string) => Promise<vo
 
 function Correction({item, onSave, onCancel}: CorrectionProps) {
   const [text, setText] = useState(item.text)
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => field.current?.focus(), [])
   const id = `correct-${item.id}`
   return (
     <form
@@ -88,7 +107,14 @@ function Correction({item, onSave, onCancel}: CorrectionProps) {
       }}
     >
       <label htmlFor={id}>What is right instead?</label>
-      <textarea id={id} rows={2} maxLength={1000} value={text} onChange={event => setText(event.target.value)} />
+      <textarea
+        id={id}
+        ref={field}
+        rows={2}
+        maxLength={1000}
+        value={text}
+        onChange={event => setText(event.target.value)}
+      />
       <div className="memory-buttons">
         <button type="submit" className="button button-primary" disabled={text.trim() === ''}>
           Save

@@ -1,11 +1,17 @@
 import Markdown, {type Components} from 'react-markdown'
+import {follow} from './header.tsx'
 
 const components: Components = {
-  a: ({href, children}) => (
-    <a href={href} target="_blank" rel="noopener noreferrer">
-      {children}
-    </a>
-  ),
+  a: ({href, children}) =>
+    href?.startsWith('/') && !href.startsWith('//') ? (
+      <a href={href} onClick={event => follow(event, href)}>
+        {children}
+      </a>
+    ) : (
+      <a href={href} target="_blank" rel="noopener noreferrer">
+        {children}
+      </a>
+    ),
 }
 
 /** A model's words: formatted, but with no images, which could carry what they were told to another server. */

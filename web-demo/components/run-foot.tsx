@@ -54,7 +54,7 @@ export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOfflin
           </button>
         </div>
       )}
-      {view.custody === 'elsewhere' && (
+      {view.custody === 'elsewhere' && view.status !== 'closed' && (
         <Elsewhere apart={isApart(connection)} onTakeOver={onTakeOver} onContinueOffline={onContinueOffline} />
       )}
       {waiting && <p className="waiting-for">{waiting}</p>}

@@ -1,5 +1,5 @@
 import {Tabs} from '@base-ui/react/tabs'
-import {useEffect, useLayoutEffect, useMemo, useRef, useState} from 'react'
+import {useEffect, useMemo, useRef} from 'react'
 import type {Run} from '../hooks.ts'
 import type {Session, SharedDocument} from '../runtime-types.ts'
 import {type DocumentName, documentWords, draftDocument, planDocument} from '../words/draft.ts'
@@ -42,51 +42,34 @@ function DocumentEditor({session, name, run}: {session: Session | null; name: Do
 }
 
 function Editor({document, name, run}: {document: SharedDocument; name: DocumentName; run: Run}) {
-  const {text, field, onEdit} = useSharedText(document, run)
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => document.subscribe(text => field.current && show(field.current, text)), [document])
   return (
     <textarea
       ref={field}
       className="draft-text"
       aria-label={documentWords[name].title}
       placeholder={documentWords[name].hint}
-      value={text}
-      onChange={event => onEdit(event.target.value)}
+      defaultValue=""
+      onInput={event => {
+        const {value} = event.currentTarget
+        void run(() => document.edit(value))
+      }}
     />
   )
 }
 
 /**
- * The document tells every change at once, the person's own included, so the field never shows anything but the
- * merged text. The caret keeps its place when others write before it.
+ * The document tells every change at once, and so does the field show it: with the next render instead, a key pressed in
+ * between would edit a text that is no longer there, and take away what somebody else has just written. The caret keeps
+ * its place when others write before it. [WRK-2]
  */
-function useSharedText(document: SharedDocument, run: Run) {
-  const [text, setText] = useState('')
-  const field = useRef<HTMLTextAreaElement>(null)
-  const shown = useRef('')
-  const caret = useRef<number | null>(null)
-  const typing = useRef(false)
-  useEffect(
-    () =>
-      document.subscribe(next => {
-        const at = field.current?.selectionStart ?? 0
-        if (!typing.current && shown.current !== next) caret.current = shiftedCaret(shown.current, next, at)
-        shown.current = next
-        setText(next)
-      }),
-    [document],
-  )
-  useLayoutEffect(() => {
-    if (caret.current !== null && field.current === globalThis.document.activeElement) {
-      field.current?.setSelectionRange(caret.current, caret.current)
-    }
-    caret.current = null
-  })
-  const onEdit = (next: string) => {
-    typing.current = true
-    void run(() => document.edit(next))
-    typing.current = false
-  }
-  return {text, field, onEdit}
+function show(field: HTMLTextAreaElement, next: string): void {
+  const {value, selectionStart, selectionEnd} = field
+  if (value === next) return
+  field.value = next
+  if (field !== field.ownerDocument.activeElement) return
+  field.setSelectionRange(shiftedCaret(value, next, selectionStart), shiftedCaret(value, next, selectionEnd))
 }
 
 export function shiftedCaret(before: string, after: string, caret: number): number {

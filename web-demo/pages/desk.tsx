@@ -7,15 +7,19 @@ import {DeskBar} from '../components/desk-bar.tsx'
 import {DeskSkeleton} from '../components/desk-skeleton.tsx'
 import {Drawer} from '../components/drawer.tsx'
 import {EmptyDesk} from '../components/empty-desk.tsx'
+import {EndedNote} from '../components/ended-note.tsx'
 import {ModelViewDialog} from '../components/model-view-dialog.tsx'
 import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
+import {SessionMenu} from '../components/session-menu.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
 import type {BusyPolicy, StepRef} from '../runtime-types.ts'
+import {kept, moveToNew} from '../unsent.ts'
+import {endedWords} from '../words/closing.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
-import {titleFrom, useDevice, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+import {titleFrom, useDevice, useErasedUnsent, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
   const {problem, run, dismiss} = useAction()
@@ -26,6 +30,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
   useResumeLatest(device.sessions, sessionId)
+  useErasedUnsent(device.sessions)
 
   const open = useCallback((id: string | null) => {
     setDrawer(null)
@@ -66,6 +71,12 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     open,
   }
 
+  const close = async (reason: string) => session?.close(reason || 'Closed by Maya.')
+  const ended = view && endedWords(view)
+  const goOn = () => {
+    if (sessionId) moveToNew(sessionId)
+    open(null)
+  }
   const list = <SessionList sessions={device.sessions} current={sessionId} onOpen={open} />
   const side = <SidePanel runtime={runtime} session={session} view={view} {...device} run={run} />
   return (
@@ -88,6 +99,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
               {list}
             </Drawer>
           }
+          menu={view && <SessionMenu view={view} connection={device.connection.state} onClose={close} />}
           right={
             <Drawer
               side="right"
@@ -128,12 +140,16 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
-        <Composer
-          keptUnder={sessionId ?? 'new'}
-          underWay={view !== null && isUnderWay(view.status)}
-          onSend={send}
-          onStop={stop}
-        />
+        {ended ? (
+          <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
+        ) : (
+          <Composer
+            keptUnder={sessionId ?? 'new'}
+            underWay={view !== null && isUnderWay(view.status)}
+            onSend={send}
+            onStop={stop}
+          />
+        )}
       </div>
       <aside className="desk-side" aria-label="Reply and details">
         {side}

@@ -1,6 +1,7 @@
 import {ApprovalCard} from '../components/approval-card.tsx'
 import {Banner} from '../components/banner.tsx'
 import {DecidedList} from '../components/decided-list.tsx'
+import {DecidingDevices} from '../components/deciding-devices.tsx'
 import {DelegationPanel} from '../components/delegation-panel.tsx'
 import {KeptDecisions} from '../components/kept-decisions.tsx'
 import {PersonChoice} from '../components/person-choice.tsx'
@@ -56,6 +57,7 @@ export function InboxPage({person}: {person: Person}) {
             <ApprovalCard
               item={item}
               order={shop?.orders.find(order => order.id === orderOf(item.shown.input)) ?? null}
+              mustWait={state?.connection.state === 'unreachable' && state.ownKey === null}
               kept={state?.decisions.some(({signed, refused}) => !refused && signed.intent.approval === item.approval)}
               onDecide={(verdict, note) =>
                 run(async () => inbox?.decide(item.approval, {verdict, digest: item.digest, ...(note && {note})}))
@@ -66,17 +68,20 @@ export function InboxPage({person}: {person: Person}) {
       </ul>
       {decided.length > 0 && <DecidedList items={decided} />}
       {inbox && seen && <DelegationPanel person={person} inbox={inbox} run={run} />}
+      {inbox && seen && <DecidingDevices inbox={inbox} state={state} />}
     </main>
   )
 }
 
 /** What is on the screen may be old, and what is pressed here does not count yet. [APP-4] */
-function OutOfReach({state: {connection, seenAt}}: {state: InboxState}) {
+function OutOfReach({state: {connection, seenAt, ownKey}}: {state: InboxState}) {
   if (connection.state !== 'unreachable' || seenAt === null) return null
   return (
     <Banner tone="waiting">
-      The server is out of reach. This is what it showed at {clock(seenAt)}. What you decide now is signed and kept on
-      this device; the server looks at it again before it counts.
+      The server is out of reach. This is what it showed at {clock(seenAt)}.{' '}
+      {ownKey
+        ? 'What you decide now is signed and kept on this device; the server looks at it again before it counts.'
+        : 'This device cannot decide offline, so decisions have to wait for the connection.'}
     </Banner>
   )
 }

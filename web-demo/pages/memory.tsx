@@ -55,7 +55,7 @@ export function MemoryPage() {
           {parts.over.length > 0 && (
             <details className="memory-over">
               <summary>No longer true ({parts.over.length})</summary>
-              <Section title="No longer true" entries={parts.over} {...list} />
+              <Section title="No longer true" titled={false} entries={parts.over} {...list} />
             </details>
           )}
         </>
@@ -112,6 +112,7 @@ function Search({query, onQuery}: {query: string; onQuery: (query: string) => vo
       <label htmlFor="memory-query">Ask your memory</label>
       <input
         id="memory-query"
+        className="field"
         type="search"
         maxLength={1000}
         value={query}
@@ -121,13 +122,20 @@ function Search({query, onQuery}: {query: string; onQuery: (query: string) => vo
   )
 }
 
-type SectionProps = {title: string; entries: MemoryEntry[]; now: number; actions: MemoryActions}
+type SectionProps = {
+  title: string
+  /** Whether the title is seen; it may stand above already. */
+  titled?: boolean
+  entries: MemoryEntry[]
+  now: number
+  actions: MemoryActions
+}
 
-function Section({title, entries, now, actions}: SectionProps) {
+function Section({title, titled = true, entries, now, actions}: SectionProps) {
   if (entries.length === 0 && !title.startsWith('Nothing')) return null
   return (
     <section className="memories" aria-label={title}>
-      <h2>{title}</h2>
+      <h2 className={titled ? undefined : 'visually-hidden'}>{title}</h2>
       <ul>
         {entries.map(entry => (
           <li key={entry.item.id}>

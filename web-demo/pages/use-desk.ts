@@ -4,7 +4,7 @@ import type {Role} from '../components/device-panel.tsx'
 import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
-import {kept} from '../unsent.ts'
+import {keep, kept} from '../unsent.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
 
@@ -63,6 +63,13 @@ export function useResumeLatest(sessions: SessionListItem[] | null, id: string |
     const latest = sessions[0]
     if (latest && id === null && kept('new') === '') navigate(addressOf(latest.id), {replace: true})
   }, [done, sessions, id])
+}
+
+/** What was typed into a conversation and never sent is a copy of what is erased with it. [RET-2] */
+export function useErasedUnsent(sessions: SessionListItem[] | null): void {
+  useEffect(() => {
+    for (const {id, erased} of sessions ?? []) if (erased) keep(id, '')
+  }, [sessions])
 }
 
 /** The first words, cut between words, so that the list can be told apart. */

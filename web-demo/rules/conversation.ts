@@ -1,5 +1,6 @@
 import type {LanguageModelV3Message, LanguageModelV3Prompt, LanguageModelV3ToolResultPart} from '@ai-sdk/provider'
 import {contextPreface} from '../../runtime/index.ts'
+import {type Remembered, rememberedIn} from './remembered.ts'
 
 export type Result = {outcome: 'ok' | 'error' | 'denied'; value: unknown}
 export type Call = {type: 'call'; id: string; tool: string; input: Record<string, unknown>; result: Result | null}
@@ -13,6 +14,8 @@ export type Conversation = {
   work: Call[]
   /** Messages right before the instruction that nobody answered. */
   skipped: number
+  /** What was recalled for the newest instruction, best first. */
+  remembered: Remembered[]
 }
 
 /** Everything that the rules may know is in here: a fact that no tool result carries does not exist for them. */
@@ -26,6 +29,7 @@ export function conversationOf(prompt: LanguageModelV3Prompt): Conversation {
     instruction: newest?.type === 'said' ? newest.text : '',
     work: turns.slice(last + 1).filter(turn => turn.type === 'call'),
     skipped: before.length - 1 - before.findLastIndex(turn => !isPersons(turn)),
+    remembered: prompt.filter(isContext).flatMap(rememberedIn),
   }
 }
 

@@ -1,12 +1,14 @@
 import {focus, lastReason, lastRefunds, previousReading, questionIn} from './context.ts'
 import type {Conversation, Turn} from './conversation.ts'
+import {asksToRemember, asksWhatIsRemembered} from './remembered.ts'
 import {type Reading, type Request, understand} from './understand.ts'
 
 /** What is answered with the same words whatever the records say. */
-export type Fixed = 'greet' | 'help' | 'thanks' | 'left' | 'unknown' | 'which-order' | 'which-customer'
+export type Fixed = 'noted' | 'greet' | 'help' | 'thanks' | 'left' | 'unknown' | 'which-order' | 'which-customer'
 
 export type Goal =
   | {type: Fixed}
+  | {type: 'recall'}
   | {type: 'list'; customer: string}
   | {type: 'status'; orders: string[]; understood: boolean}
   | {type: 'outcome'; orders: string[]}
@@ -18,6 +20,11 @@ export type Goal =
 export function goalOf({before, instruction}: Conversation): Goal {
   const reading = understand(instruction)
   const asked = questionIn(before)
+  if (asksWhatIsRemembered(instruction)) return {type: 'recall'}
+  if (reading.requests.length === 0 && asksToRemember(instruction)) {
+    // "Never mind", "never refund it": said of what is under way, unless it is to be remembered in so many words.
+    if (!reading.withdraws || /\bremember\b/i.test(instruction)) return {type: 'noted'}
+  }
   if (reading.social && reading.requests.length === 0) return social(reading, before, asked)
   if (reading.withdraws && reading.verb !== 'refund' && !reading.amount) {
     return {type: 'withdraw', orders: reading.withdrawn}

@@ -2,7 +2,10 @@ import {euros} from '../money.ts'
 import type {Order} from '../shop/order.ts'
 
 /** The reply to the customer: says what will be asked for, and does not promise what no server has confirmed. */
-export function letter(order: Order, reason: string | null, refund: {cents: number} | null): string {
+export function letter(
+  order: Order,
+  {reason, refund, signature}: {reason: string | null; refund: {cents: number} | null; signature: string | null},
+): string {
   const first = order.customer.name.split(' ')[0] ?? order.customer.name
   return [
     `Dear ${first},`,
@@ -14,7 +17,7 @@ export function letter(order: Order, reason: string | null, refund: {cents: numb
       : 'I am looking into it and will come back to you within one working day.',
     '',
     'Kind regards',
-    'Maya, Fernweh Outfitters',
+    `${signature ?? 'Maya'}, Fernweh Outfitters`,
   ].join('\n')
 }
 

@@ -7,6 +7,7 @@ import {listed} from './describe.ts'
 import type {Goal} from './goal.ts'
 import {letter} from './letter.ts'
 import {outcomeOf, outcomeSentence} from './outcome.ts'
+import {signatureIn} from './remembered.ts'
 import {lookedUp, lookups, type Plan, type PlannedCall, say} from './step.ts'
 
 type RefundGoal = Extract<Goal, {type: 'refund'}>
@@ -54,7 +55,7 @@ function alreadyPaid({before, instruction}: Conversation, proposals: Proposal[])
 }
 
 /** Writes the letter once; when only the amount changes later, replaces only the amount. */
-function draftStep(goal: RefundGoal, proposals: Proposal[], {before, work}: Conversation): Plan | null {
+function draftStep(goal: RefundGoal, proposals: Proposal[], {before, work, remembered}: Conversation): Plan | null {
   if (callsOf(work, 'draftReply').length > 0) return null
   const one = proposals[0]
   if (!one) return null
@@ -62,7 +63,13 @@ function draftStep(goal: RefundGoal, proposals: Proposal[], {before, work}: Conv
   return {
     text: `I write the reply to ${one.order.customer.name} first.`,
     calls: [
-      draft({text: letter(one.order, goal.reason, {cents: one.cents})}),
+      draft({
+        text: letter(one.order, {
+          reason: goal.reason,
+          refund: {cents: one.cents},
+          signature: signatureIn(remembered),
+        }),
+      }),
       {tool: 'addToPlan', input: {step: `Refund ${euros(one.cents)} for ${one.order.id}, then send the reply.`}},
     ],
   }

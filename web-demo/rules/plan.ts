@@ -7,19 +7,28 @@ import {type Fixed, type Goal, goalOf} from './goal.ts'
 import {letter} from './letter.ts'
 import {outcomeOf, outcomeSentence, reasonIn} from './outcome.ts'
 import {planRefund} from './plan-refund.ts'
+import {fromMemory, signatureIn} from './remembered.ts'
 import {lookedUp, lookups, type Plan, say} from './step.ts'
 
 const abilities = `I look orders up, list a customer's orders, write the reply to the customer and propose refunds. For example: “Where is order A17?”, “Refund 20 € of A17” or “The mug in A17 arrived broken”.`
 
 export function planReply(conversation: Conversation): Plan {
-  const plan = planFor(conversation)
+  const goal = goalOf(conversation)
+  const plan = withMemory(planFor(goal, conversation), goal, conversation)
   if (conversation.skipped === 0 || conversation.work.length > 0) return plan
   // Two messages read as one would mix up their orders and amounts, so only one counts, and that is said.
   return {...plan, text: `I go by your newest message. ${plan.text}`}
 }
 
-function planFor(conversation: Conversation): Plan {
-  const goal = goalOf(conversation)
+const usesMemory: readonly Goal['type'][] = ['refund', 'status', 'list', 'draft', 'outcome']
+
+/** The last word of a turn says what memory brought into it; what is answered whatever the records say uses none. */
+function withMemory(plan: Plan, goal: Goal, {remembered}: Conversation): Plan {
+  if (plan.calls.length > 0 || remembered.length === 0 || !usesMemory.includes(goal.type)) return plan
+  return {...plan, text: `${plan.text}\n\n${fromMemory(remembered)}`}
+}
+
+function planFor(goal: Goal, conversation: Conversation): Plan {
   switch (goal.type) {
     case 'refund':
       return planRefund(goal, conversation)
@@ -33,12 +42,22 @@ function planFor(conversation: Conversation): Plan {
       return say(withdrawalWords(goal.orders, conversation))
     case 'outcome':
       return planOutcome(goal, conversation)
+    case 'recall':
+      return say(recallWords(conversation))
     default:
       return say(fixedWords[goal.type])
   }
 }
 
+function recallWords({remembered}: Conversation): string {
+  return remembered.length > 0
+    ? fromMemory(remembered)
+    : 'I remember nothing that has to do with these words. Everything that is kept stands on the [Memory page](/memory).'
+}
+
 const fixedWords: Record<Fixed, string> = {
+  noted:
+    'I propose it to your memory. The [Memory page](/memory) shows what came of it; from then on it counts in every conversation, and there you can correct or forget it.',
   greet: `Hello. ${abilities}`,
   help: abilities,
   thanks: 'You are welcome.',
@@ -75,7 +94,7 @@ function listWords(customer: string, found: FindOutput): string {
   return found.found ? describeList(found) : `I found no orders of ${customer}. Could you check the spelling?`
 }
 
-function planDraft(goal: Extract<Goal, {type: 'draft'}>, {work}: Conversation): Plan {
+function planDraft(goal: Extract<Goal, {type: 'draft'}>, {work, remembered}: Conversation): Plan {
   const first = lookups(goal.orders.slice(0, 1), work)
   if (first) return first
   const id = goal.orders[0] ?? ''
@@ -90,7 +109,14 @@ function planDraft(goal: Extract<Goal, {type: 'draft'}>, {work}: Conversation): 
     )
   return {
     text: `I write to ${looked.order.customer.name}.`,
-    calls: [{tool: 'draftReply', input: {text: letter(looked.order, goal.reason, null)}}],
+    calls: [
+      {
+        tool: 'draftReply',
+        input: {
+          text: letter(looked.order, {reason: goal.reason, refund: null, signature: signatureIn(remembered)}),
+        },
+      },
+    ],
   }
 }
 
@@ -107,11 +133,12 @@ function withdrawalWords(orders: string[], {before}: Conversation): string {
 }
 
 /** "What happened to the refund?": from the record when there is one, else from the order itself. */
-function planOutcome(goal: Extract<Goal, {type: 'outcome'}>, {before, work, skipped}: Conversation): Plan {
+function planOutcome(goal: Extract<Goal, {type: 'outcome'}>, conversation: Conversation): Plan {
+  const {before} = conversation
   const calls = lastRefundCalls(before).filter(
     ({input}) => goal.orders.length === 0 || goal.orders.includes(String(input.orderId)),
   )
   if (calls.length > 0) return say(calls.map(outcomeSentence).join(' '))
   if (goal.orders.length === 0) return say('I have proposed no refund in this conversation. Which order do you mean?')
-  return planStatus({type: 'status', orders: goal.orders, understood: true}, {before, instruction: '', work, skipped})
+  return planStatus({type: 'status', orders: goal.orders, understood: true}, conversation)
 }

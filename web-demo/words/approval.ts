@@ -60,11 +60,17 @@ export function standingWords({you, approvers, endorsements}: InboxItem): string
 
 /** A decision that the server has not taken: what it is worth, said so that nobody takes it for done. [APP-4] */
 export function keptWords({signed, item, refused}: KeptDecision): string {
-  const {amount, orderId} = refundInput(item.shown)
-  const what = `${signed.intent.verdict === 'approve' ? 'yes' : 'no'} to ${amount} for order ${orderId}`
+  const what = `${signed.intent.verdict === 'approve' ? 'yes' : 'no'} to ${aboutWords(item)}`
   return refused === null
     ? `Your ${what} is signed and kept on this device. Nothing is decided until the server has taken it.`
     : `The server did not take your ${what}. ${refused}`
+}
+
+/** What was asked for; after an erasure the record still says that something was. */
+export function aboutWords({shown}: Pick<InboxItem, 'shown'>): string {
+  if (shown.input === null) return 'a refund that was erased'
+  const {amount, orderId} = refundInput(shown)
+  return `${amount} for order ${orderId}`
 }
 
 export function clock(at: number): string {

@@ -13,7 +13,7 @@ const statuses: Record<MemoryRecord['status'], {words: string; tone: Tone}> = {
   accepted: {words: 'Remembered', tone: 'done'},
   corrected: {words: 'Corrected', tone: 'done'},
   superseded: {words: 'Replaced by something newer', tone: 'quiet'},
-  expired: {words: 'No longer true', tone: 'quiet'},
+  expired: {words: 'Expired', tone: 'quiet'},
 }
 
 export function kindWords({kind, key}: MemoryRecord): string {

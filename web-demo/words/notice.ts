@@ -5,6 +5,8 @@ export function noticeWords({about, text}: Extract<TranscriptEntry, {type: 'noti
   switch (about) {
     case 'forked':
       return 'Branched from here. The other conversation goes on by itself, and what was paid there stays paid.'
+    case 'closed':
+      return `Closed for good: ${text}`
     case 'failed':
       return `The run stopped: ${text}`
     case 'unreadable':

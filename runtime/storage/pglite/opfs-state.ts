@@ -27,12 +27,20 @@ async function restoreSpare(folder: FileSystemDirectoryHandle): Promise<void> {
   await writeText(folder, stateFile, spare)
 }
 
-/** PGlite only logs a file that is gone, and opens the rest. */
-async function checkFiles(folder: FileSystemDirectoryHandle, lines: string[]): Promise<void> {
+/**
+ * PGlite only logs a file that is gone, and opens the rest. What a table no longer needs goes into its pool of handles
+ * and, when there are too many, is deleted: the snapshot still names it, the changes after it say so.
+ */
+async function checkFiles(folder: FileSystemDirectoryHandle, [snapshot, ...changes]: string[]): Promise<void> {
   const there = new Set(await listNames(await folder.getDirectoryHandle('data', {create: true}), 'file'))
-  const missing = backingFiles(JSON.parse(lines[0]!)).filter(file => !there.has(file))
+  const made = changes.filter(line => line !== '').map(line => JSON.parse(line) as Change)
+  const deleted = new Set(made.flatMap(({opp, args}) => (opp === 'deletePoolFile' ? args : [])))
+  const missing = backingFiles(JSON.parse(snapshot ?? '')).filter(file => !there.has(file) && !deleted.has(file))
   if (missing.length > 0) throw damaged(`${missing.length} of its files are gone`)
 }
+
+/** One line behind the snapshot; the one argument of `deletePoolFile` is the file's name. */
+type Change = {opp: string; args: unknown[]}
 
 interface TreeNode {
   backingFilename?: string

@@ -1,5 +1,6 @@
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
+import {faultsOf} from './support/axe.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, untilRefund, untilRole} from './support/desk-page.ts'
 import {approve, untilAsked} from './support/inbox-page.ts'
@@ -76,5 +77,56 @@ describe('the approvals page', () => {
       client: document.documentElement.clientWidth,
     }))
     expect(scroll).toBeLessThanOrEqual(client)
+  })
+})
+
+describe('the devices that may decide without a connection', () => {
+  const panel = () => theo.locator('details', {hasText: 'Deciding without a connection'})
+  const press = async (name: string | RegExp) => {
+    const button = panel().getByRole('button', {name})
+    await button.focus()
+    await theo.keyboard.press('Enter')
+  }
+
+  test('[APP-4] this one is listed, and without an accessibility fault', async () => {
+    await theo.setViewportSize({width: 1280, height: 900})
+    await panel().locator('summary').press('Enter')
+    await panel().getByText('This device can decide offline').waitFor()
+    await panel().getByText('Chrome on Linux, this device').waitFor()
+    expect(await faultsOf(theo)).toEqual([])
+  })
+
+  test('[APP-4] revoked by keyboard it decides nothing offline, says so, and does not come back by itself', async () => {
+    await newConversation(desk, 'Order D11 arrived damaged, refund it.')
+    await untilAsked(theo, 'D11')
+    await press(/^Revoke .*this device$/)
+    await panel().getByText('This device cannot decide offline').waitFor()
+    await theo.reload()
+    await untilAsked(theo, 'D11')
+    await panel().locator('summary').press('Enter')
+    await panel()
+      .getByText(/^revoked/)
+      .waitFor()
+    await panel().getByText('This device cannot decide offline').waitFor()
+    await site.endServer('SIGTERM')
+    await theo.getByText('This device cannot decide offline, so decisions have to wait').waitFor()
+    const card = theo.getByRole('article', {name: /for order D11$/})
+    expect(await card.getByRole('button', {name: /^Approve/}).isDisabled()).toBe(true)
+    await panel().getByText('Devices can be added and revoked when the server is back.').waitFor()
+    expect(await faultsOf(theo)).toEqual([])
+    await site.startServer()
+  })
+
+  test('[APP-4] added again under a name of its own it can', async () => {
+    await theo.getByText('Connected').waitFor()
+    await panel().getByLabel('Its name').fill('Office')
+    await press('Add this device')
+    await panel().getByText('Office, this device').waitFor()
+    await site.endServer('SIGTERM')
+    await theo.getByText('What you decide now is signed and kept').waitFor()
+    await approve(theo, 'D11')
+    await theo.getByText('is signed and kept on this device.').waitFor()
+    await site.startServer()
+    await untilRefund(desk, 'D11', 'Refunded')
   })
 })

@@ -66,6 +66,16 @@ describe('opening a database in the browser', () => {
     expect(await ids(page)).toEqual(['kept'])
   })
 
+  test('[RET-3] after files were given back it opens as it was: what is deleted on purpose is not missing', async () => {
+    const page = await site.openTab('churned')
+    await page.evaluate(() => window.ledger.service.insert('kept'))
+    await page.evaluate(() => window.ledger.service.churn())
+    await page.reload()
+    await connect(page, 'churned')
+    expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
+    expect(await ids(page)).toEqual(['kept'])
+  })
+
   test('a kill between emptying and rewriting the file tree loses nothing', async () => {
     const page = await leaveDatabase('between')
     await connect(page, 'between', {dieInSnapshot: true})

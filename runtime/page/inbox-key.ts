@@ -1,0 +1,73 @@
+import type {ApproverKeyId} from '../protocol/ids.ts'
+import type {ApproverKey} from '../protocol/intent.ts'
+import type {ApproverLink} from '../sync/approver-link.ts'
+import {type DeviceKey, makeKeyPair} from './approver-device.ts'
+import type {InboxMemory, KeptKey} from './inbox-memory.ts'
+
+type Parts = {
+  server: Pick<ApproverLink, 'keys' | 'registerKey' | 'revokeKey'>
+  memory: Pick<InboxMemory, 'load' | 'saveKey'>
+  /** What the server's list of keys calls this device; null makes none, so nothing can be decided offline. */
+  label: string | null
+  changed(): void
+}
+
+/** The key by which this device signs what is decided offline, and what the server knows of this person's others. [APP-4] */
+export class InboxKey {
+  #own: KeptKey = null
+  #all: ApproverKey[] | null = null
+
+  constructor(private readonly parts: Parts) {}
+
+  remember(own: KeptKey): void {
+    this.#own = own
+  }
+
+  /** Null while nothing can be signed here. */
+  get signing(): DeviceKey | null {
+    return this.#own === 'declined' ? null : this.#own
+  }
+
+  /** As the server had them last; null before it has ever shown them to this page. */
+  get all(): ApproverKey[] | null {
+    return this.#all
+  }
+
+  /** Makes a key on the first contact; one that was revoked, here or elsewhere, is not replaced unasked. */
+  async look(): Promise<void> {
+    if (this.parts.label === null) return
+    // Another tab may have made one, or given it up.
+    if (!this.signing) this.#own = (await this.parts.memory.load()).key
+    await this.#read()
+    if (this.#own === null) await this.add(this.parts.label)
+  }
+
+  async add(label: string): Promise<void> {
+    const {server, memory} = this.parts
+    const {privateKey, publicKey} = await makeKeyPair()
+    const {key} = await server.registerKey({publicKey, label})
+    this.#own = {key, privateKey}
+    await memory.saveKey(this.#own)
+    await this.#read()
+  }
+
+  async revoke(key: ApproverKeyId): Promise<void> {
+    await this.parts.server.revokeKey(key)
+    await this.#read()
+  }
+
+  /** The server has refused what this key signed. */
+  async lose(how: 'unknown' | 'revoked'): Promise<void> {
+    this.#own = how === 'revoked' ? 'declined' : null
+    await this.parts.memory.saveKey(this.#own)
+    this.parts.changed()
+  }
+
+  async #read(): Promise<void> {
+    const all = await this.parts.server.keys()
+    this.#all = all
+    const own = this.signing && all.find(({key}) => key === this.signing?.key)
+    if (this.signing && own?.revokedAt !== null) return this.lose(own ? 'revoked' : 'unknown')
+    this.parts.changed()
+  }
+}

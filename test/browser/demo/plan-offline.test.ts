@@ -1,0 +1,99 @@
+import type {Page} from 'playwright-core'
+import {afterAll, beforeAll, describe, expect, test} from 'vitest'
+import {type LaunchedChromium, launchChromium} from '../../support/chromium.ts'
+import {demoSite} from './support/demo-site.ts'
+import {newConversation, say, switchConnection, untilBarSays, untilSynced} from './support/desk-page.ts'
+
+const site = demoSite({model: 'rules'})
+let second: LaunchedChromium
+let a: Page
+let b: Page
+
+beforeAll(async () => {
+  a = await site.openTab()
+  await untilBarSays(a, 'Connected')
+})
+afterAll(() => second?.close())
+
+type Name = 'Reply' | 'Plan'
+const labels = {Reply: 'Reply to the customer', Plan: 'Plan for this case'}
+
+async function editor(page: Page, name: Name) {
+  await page.getByRole('tab', {name, exact: true}).click()
+  return page.getByLabel(labels[name])
+}
+
+async function textOf(page: Page, name: Name): Promise<string> {
+  return await (await editor(page, name)).inputValue()
+}
+
+/** As a person does it, at one end of what stands there. */
+async function type(page: Page, name: Name, where: 'Home' | 'End', text: string): Promise<void> {
+  const field = await editor(page, name)
+  await expect.poll(() => field.inputValue()).not.toBe('')
+  await field.press(`Control+${where}`)
+  await page.keyboard.type(text)
+}
+
+async function bothShow(pages: Page[], name: Name, parts: string[]): Promise<string> {
+  let shown = ''
+  await expect
+    .poll(
+      async () => {
+        const texts = await Promise.all(pages.map(page => textOf(page, name)))
+        shown = texts[0] ?? ''
+        return texts.every(text => text === shown && parts.every(part => text.split(part).length === 2))
+      },
+      {timeout: 60_000},
+    )
+    .toBe(true)
+  return shown
+}
+
+describe('plan and reply, written by the agent and the person in two tabs without a connection', {
+  timeout: 240_000,
+}, () => {
+  const byPerson = {
+    plan: ['First call Lena.\n', 'Last thank her.'],
+    reply: ['[Checked by Maya] ', '\nP.S. The blanket is on us.'],
+  } as const
+  let plan: string
+  let reply: string
+
+  test('[WRK-2] converge in both tabs, whoever typed at the same time', async () => {
+    await newConversation(a, 'Where is order A17?')
+    await untilBarSays(a, 'Done')
+    await untilSynced(a)
+    b = await site.openTab(`/${new URL(a.url()).search}`)
+    await untilBarSays(b, 'Done')
+    await switchConnection(a, false)
+    await untilBarSays(b, 'Offline by choice')
+    await say(a, 'The mug in A17 arrived broken.')
+    await bothShow([a, b], 'Reply', ['€18.00'])
+    await bothShow([a, b], 'Plan', ['Refund €18.00 for A17'])
+    await Promise.all([type(a, 'Plan', 'Home', byPerson.plan[0]), type(b, 'Plan', 'End', byPerson.plan[1])])
+    plan = await bothShow([a, b], 'Plan', [...byPerson.plan, 'Refund €18.00 for A17'])
+    await Promise.all([type(a, 'Reply', 'Home', byPerson.reply[0]), type(b, 'Reply', 'End', byPerson.reply[1])])
+    reply = await bothShow([a, b], 'Reply', [...byPerson.reply, '€18.00'])
+  })
+
+  test('[WRK-2] survive a reload of both', async () => {
+    await Promise.all([a.reload(), b.reload()])
+    expect(await bothShow([a, b], 'Plan', [...byPerson.plan])).toBe(plan)
+    expect(await bothShow([a, b], 'Reply', [...byPerson.reply])).toBe(reply)
+  })
+
+  test('[WRK-2] are the same on a second device once they are with the server, and edits of it come back', async () => {
+    await switchConnection(a, true)
+    await untilSynced(a)
+    second = await launchChromium()
+    const other = await second.context.newPage()
+    other.setDefaultTimeout(60_000)
+    await other.goto(`${site.url}/${new URL(a.url()).search}`)
+    await untilBarSays(other, 'Connected')
+    await bothShow([a, b, other], 'Plan', [...byPerson.plan])
+    await bothShow([a, b, other], 'Reply', [...byPerson.reply])
+    await type(other, 'Plan', 'End', ' And from the phone.')
+    await bothShow([a, b, other], 'Plan', [...byPerson.plan, ' And from the phone.'])
+  })
+})
