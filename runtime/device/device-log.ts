@@ -2,7 +2,7 @@ import type {NextStep} from '../loop/next-step.ts'
 import type {RunLoop} from '../loop/run-loop.ts'
 import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import type {DeviceId} from '../protocol/ids.ts'
-import {type LoggedError, type LogLine, loggedError, openLog} from '../protocol/log-line.ts'
+import {type LoggedError, type LogLine, loggedError, openLog, refusedByCode} from '../protocol/log-line.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {sessionFields} from '../protocol/telemetry.ts'
 import type {EventVerdict} from '../protocol/wire.ts'
@@ -54,9 +54,7 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
     },
     refusedForGood: (state, error) => log('sync.refused', fieldsOf(state), loggedError(error)),
     rejected: (state, verdicts) => {
-      const codes = new Set(verdicts.flatMap(verdict => (verdict.status === 'rejected' ? [verdict.error.code] : [])))
-      for (const code of codes) {
-        const count = verdicts.filter(verdict => verdict.status === 'rejected' && verdict.error.code === code).length
+      for (const [code, count] of refusedByCode(verdicts)) {
         const event = code === 'stale_epoch' ? 'epoch.stale' : 'sync.refused'
         log(event, {...fieldsOf(state), 'holdfast.events': count}, {code})
       }

@@ -1,4 +1,5 @@
 import {type BlobId, type BlobRef, blobId, mediaTypeSchema} from '../protocol/blob.ts'
+import {toHex} from '../protocol/hex.ts'
 import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
 import {redactSecrets, redactText} from '../protocol/redact-secrets.ts'
 import {limits} from '../protocol/version.ts'
@@ -106,5 +107,5 @@ function textOf(bytes: Uint8Array): string | null {
 /** The id that exactly these bytes have. */
 export async function blobIdOf(bytes: Uint8Array<ArrayBuffer>): Promise<BlobId> {
   const digest = await crypto.subtle.digest('SHA-256', bytes)
-  return blobId(Array.from(new Uint8Array(digest), byte => byte.toString(16).padStart(2, '0')).join(''))
+  return blobId(toHex(new Uint8Array(digest)))
 }

@@ -1,5 +1,6 @@
-import {HoldfastError} from './errors.ts'
+import {type ErrorCode, HoldfastError} from './errors.ts'
 import type {TelemetryFields} from './telemetry.ts'
+import type {EventVerdict} from './wire.ts'
 
 /** What can be told, how grave it is, and the fixed words for it: no line has words that somebody else chose. [VIEW-5] */
 export const logEvents = {
@@ -73,6 +74,17 @@ export function openLog(write: ((line: LogLine) => void) | undefined, now: () =>
       // Whoever cannot write a line must not lose a run for it.
     }
   }
+}
+
+/** How many events of a push were refused with each code: a line a code, however many events got it. */
+export function refusedByCode(verdicts: readonly EventVerdict[]): ReadonlyMap<ErrorCode, number> {
+  const counts = new Map<ErrorCode, number>()
+  for (const verdict of verdicts) {
+    if (verdict.status !== 'rejected') continue
+    const {code} = verdict.error
+    counts.set(code, (counts.get(code) ?? 0) + 1)
+  }
+  return counts
 }
 
 /** Made from what the host itself has said or set up; any other words may be a person's, a model's or a tool's. [VIEW-5] */

@@ -39,7 +39,7 @@ export type SessionLogParts = {
 /** A draft with its author, and its time if it was written before. */
 export type Authored = {actor: Actor; draft: Draft; at?: number}
 type Work<T> = (unit: UnitOfWork, state: SessionState) => Promise<readonly T[]>
-/** Must be pure; its drafts bring no ids of their own. */
+/** Reads and writes nothing besides the state it is given; its drafts bring no event ids of their own. */
 type Follow<T = Draft> = (state: SessionState) => readonly T[]
 
 /** Milliseconds between two looks whether the server has taken something of a full backlog, and how many. */

@@ -1,4 +1,5 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
+import {toHex} from '../protocol/hex.ts'
 import {proxied} from './crashable-store.ts'
 
 /**
@@ -31,7 +32,7 @@ function literal(value: unknown): string {
   if (typeof value === 'boolean') return String(value)
   // Parentheses: after a minus sign a negative number would begin a comment.
   if (typeof value === 'number' || typeof value === 'bigint') return `(${value})`
-  if (value instanceof Uint8Array) return `'\\x${hex(value)}'::bytea`
+  if (value instanceof Uint8Array) return `'\\x${toHex(value)}'::bytea`
   if (value instanceof Date) return quoted(value.toISOString())
   if (Array.isArray(value)) return quoted(`{${value.map(element).join(',')}}`)
   return quoted(typeof value === 'string' ? value : JSON.stringify(value))
@@ -45,8 +46,4 @@ function element(value: unknown): string {
 function quoted(text: string): string {
   if (text.includes('\0')) throw new Error('invalid byte sequence for encoding "UTF8": 0x00')
   return `'${text.replaceAll("'", "''")}'`
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,4 +1,5 @@
 import {type Envelope, type Event, eventContent} from '../../runtime/protocol/event.ts'
+import {toHex} from '../../runtime/protocol/hex.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 
 /** SHA-256 of the UTF-8 text, lower-case hex. */
@@ -8,7 +9,7 @@ export function sha256(text: string): Promise<string> {
 
 export async function hashBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', bytes)
-  return Array.from(new Uint8Array(hash), byte => byte.toString(16).padStart(2, '0')).join('')
+  return toHex(new Uint8Array(hash))
 }
 
 /** Equal for two deliveries of one event whatever the order of their keys. [LOG-3] */

@@ -1,7 +1,7 @@
 import {errorCodes} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import {approvalIdSchema, operationIdSchema} from '../../runtime/protocol/ids.ts'
-import type {Log} from '../../runtime/protocol/log-line.ts'
+import {type Log, refusedByCode} from '../../runtime/protocol/log-line.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import {fieldsAboutRun} from '../../runtime/protocol/telemetry.ts'
 import type {EventVerdict} from '../../runtime/protocol/wire.ts'
@@ -49,11 +49,12 @@ export function tellVerdicts(
   state: SessionState,
   verdicts: readonly EventVerdict[],
 ): void {
+  const counts = refusedByCode(verdicts)
   for (const code of suspicious) {
-    const refused = verdicts.filter(verdict => verdict.status === 'rejected' && verdict.error.code === code)
-    if (refused.length === 0) continue
+    const count = counts.get(code)
+    if (count === undefined) continue
     const event = code === 'stale_epoch' ? 'epoch.stale' : 'event.refused'
-    log(event, {...fieldsAboutRun(tenant, state, null), 'holdfast.events': refused.length}, {code})
+    log(event, {...fieldsAboutRun(tenant, state, null), 'holdfast.events': count}, {code})
   }
 }
 

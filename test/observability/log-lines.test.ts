@@ -8,6 +8,7 @@ import {scriptedModel} from '../../runtime/testing.ts'
 import {jsonLines} from '../../sync-server/node.ts'
 import {type Device, Killer, openDevice, until} from '../support/crashable-device.ts'
 import {desk, deskTools, openTestServer, type TestServer} from '../support/desk.ts'
+import {runFields} from '../support/telemetry.ts'
 import {call, type Who} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
 import {deskServers} from '../sync-server/support/desk-server.ts'
@@ -22,24 +23,6 @@ const canary = {
   bank: 'canary-bank-words',
   subject: 'canary-subject',
 }
-const runFields = [
-  'holdfast.tenant',
-  'holdfast.session_id',
-  'holdfast.run_id',
-  'holdfast.correlation_id',
-  'holdfast.attempt',
-  'holdfast.epoch',
-  'holdfast.step',
-  'holdfast.route',
-  'holdfast.route_table',
-  'holdfast.agent_version',
-  'holdfast.tools_hash',
-  'holdfast.model',
-  'holdfast.policy',
-  'holdfast.max_steps',
-  'gen_ai.agent.name',
-  'gen_ai.conversation.id',
-]
 const named = (lines: readonly LogLine[], event: LogEvent) => lines.filter(line => line.event === event)
 const said = (lines: readonly LogLine[]) => lines.map(({event}) => event)
 

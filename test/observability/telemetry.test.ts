@@ -5,7 +5,7 @@ import {gatewayModel, type NodeRuntime, openRuntime} from '../../runtime/node.ts
 import {openCountingProvider} from '../support/counting-provider.ts'
 import {until} from '../support/crashable-device.ts'
 import {desk, deskTools, openTestServer, type TestServer} from '../support/desk.ts'
-import {recordTelemetry} from '../support/telemetry.ts'
+import {recordTelemetry, runFields} from '../support/telemetry.ts'
 
 const canary = {message: 'canary-message', title: 'canary-title', note: 'canary-note', reply: 'canary-reply'}
 const provider = await openCountingProvider('canary-provider-key')
@@ -62,25 +62,6 @@ afterAll(async () => {
 
 const named = (name: string, kind?: SpanKind) =>
   spans.filter(span => span.name === name && (kind === undefined || span.kind === kind))
-
-const runFields = [
-  'holdfast.tenant',
-  'holdfast.session_id',
-  'holdfast.run_id',
-  'holdfast.correlation_id',
-  'holdfast.attempt',
-  'holdfast.epoch',
-  'holdfast.step',
-  'holdfast.route',
-  'holdfast.route_table',
-  'holdfast.agent_version',
-  'holdfast.tools_hash',
-  'holdfast.model',
-  'holdfast.policy',
-  'holdfast.max_steps',
-  'gen_ai.agent.name',
-  'gen_ai.conversation.id',
-]
 
 describe('telemetry of a run', () => {
   test.each([

@@ -17,6 +17,26 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import {BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor} from '@opentelemetry/sdk-trace-base'
 
+/** What every span and every line about a run must carry. [OBS-1] */
+export const runFields = [
+  'holdfast.tenant',
+  'holdfast.session_id',
+  'holdfast.run_id',
+  'holdfast.correlation_id',
+  'holdfast.attempt',
+  'holdfast.epoch',
+  'holdfast.step',
+  'holdfast.route',
+  'holdfast.route_table',
+  'holdfast.agent_version',
+  'holdfast.tools_hash',
+  'holdfast.model',
+  'holdfast.policy',
+  'holdfast.max_steps',
+  'gen_ai.agent.name',
+  'gen_ai.conversation.id',
+]
+
 /** Registers an SDK as an application would, and keeps everything that it exports. */
 export function recordTelemetry() {
   const spans = new InMemorySpanExporter()
