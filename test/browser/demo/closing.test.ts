@@ -57,6 +57,7 @@ describe('closing a conversation for good', () => {
     const item = desk.getByRole('menuitem', {name: 'Close for good (it is closed already)'})
     expect(await item.getAttribute('aria-disabled')).toBe('true')
     await desk.keyboard.press('Escape')
+    await item.waitFor({state: 'detached'})
     expect(await faultsOf(desk)).toEqual([])
   })
 

@@ -27,13 +27,19 @@ test('[SYNC-4] a second start finds the data again, and a new browser finds the 
   }
 })
 
+/** What a person reads, a stack would be many; lines of JSON are the server's log. */
+function sentencesOf(output: string): string[] {
+  return output
+    .trim()
+    .split('\n')
+    .filter(line => !line.startsWith('{'))
+}
+
 test('a second server on the same folder says who holds it, and ends', async () => {
   const {code, output} = await startInVain({dataDir: site.dataDir})
   expect(code).toBe(1)
   expect(output).toContain(`The database in ${site.dataDir} is open in process`)
-  // One sentence, without a stack; lines of JSON are the server's log.
-  const told = output.trim().split('\n')
-  expect(told.filter(line => !line.startsWith('{'))).toHaveLength(1)
+  expect(sentencesOf(output)).toHaveLength(1)
 })
 
 test('a server whose port is taken says so, and leaves neither a process nor a lock behind', async () => {
@@ -42,7 +48,7 @@ test('a server whose port is taken says so, and leaves neither a process nor a l
   const {code, output} = await startInVain({dataDir, port})
   expect(code).toBe(1)
   expect(output).toContain(`${port}`)
-  expect(output.trim().split('\n')).toHaveLength(1)
+  expect(sentencesOf(output)).toHaveLength(1)
   const next = await startDemo({dataDir})
   await next.end('SIGTERM')
 })

@@ -100,6 +100,8 @@ describe('a leader that goes away', () => {
     const codes = [leader, follower].map(page =>
       page.evaluate(() => window.ledger.service.slow(60_000).catch(error => error.code)),
     )
+    // One that has not begun goes to the next leader, which is another promise.
+    await expect.poll(() => leader.evaluate(() => window.ledger.service.slowCalls())).toBe(2)
     await leader.evaluate(() => window.ledger.kill())
     expect(await Promise.all(codes)).toEqual(['peer_gone', 'peer_gone'])
   })
