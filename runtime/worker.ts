@@ -9,6 +9,7 @@ import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
+import {orClose} from './storage/pglite/opened-database.ts'
 import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {httpLink} from './sync/http-link.ts'
@@ -57,9 +58,9 @@ export function serveAgent<Served extends Agent>(
   const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
-    async open(config, {name, feed}) {
-      const database = await openBrowserDatabase({name})
-      const store = await openPGliteStore(database.db, systemEnvironment)
+    async open(config, {name, feed, crash}) {
+      const database = await openBrowserDatabase({name, onStopped: crash})
+      const store = await orClose(database.db, openPGliteStore(database.db, systemEnvironment))
       const token = new TokenHolder(config.token)
       const link =
         config.url === null

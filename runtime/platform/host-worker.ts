@@ -18,6 +18,8 @@ export interface HostContext {
   /** Names this leader's term; no two terms share it. */
   epoch: string
   feed: Feed
+  /** For a database that stopped by itself: this worker answers nothing more, and its page starts another. */
+  crash(error: HoldfastError): void
 }
 
 export interface HostOptions<S, Config> {
@@ -42,9 +44,9 @@ export function hostWorker<S extends object, Config>(options: HostOptions<S, Con
     if (!isOurs<ToWorker>(message)) return
     if (message.holdfast === 'ping') return tell({holdfast: 'pong'})
     const target = createTarget(options.retry ?? [])
-    exposeService(methodProxy(target.call), message.port)
+    const hide = exposeService(methodProxy(target.call), message.port)
     tell({holdfast: 'ready', retry: options.retry ?? []})
-    run(options, message.name, message.config as Config, message.deadlines, target).catch(error =>
+    run(options, message.name, message.config as Config, message.deadlines, {target, hide}).catch(error =>
       target.fail(HoldfastError.from(error), {forGood: true}),
     )
   })
@@ -55,14 +57,22 @@ async function run<S extends object, Config>(
   name: string,
   config: Config,
   deadlines: Deadlines,
-  target: Target,
+  {target, hide}: {target: Target; hide(): void},
 ): Promise<void> {
   const self = crypto.randomUUID()
   await declareAlive(name, self)
   const leadership = openLeadership(name, self, link => follow(link, target, deadlines))
-  const context: HostContext = {name, epoch: self, feed: openFeed(name)}
+  let opened: Opened<S> | undefined
+  const crash = (error: HoldfastError) => {
+    // While it is being opened the open itself fails, and is tried again here.
+    if (!opened) return
+    // Who waits is told by its own side that nobody answers any more, and asks the next: no call may get an answer now.
+    hide()
+    leadership.close()
+    reportError(error)
+  }
+  const context: HostContext = {name, epoch: self, feed: openFeed(name), crash}
   for (let attempt = 1; attempt <= openAttempts; attempt++) {
-    let opened: Opened<S> | undefined
     const release = await holdLock(channelNames.owner(name), () => yieldTo(opened, leadership, target))
     try {
       opened = await options.open(config, context)

@@ -12,6 +12,8 @@ export interface WorkerKeeper {
 
 /** A script that cannot be loaded fails for ever, and quickly; a worker that ran and crashed deserves another. */
 const startAttempts = 5
+/** A database with no room crashes whenever it is written to: the next of a row of crashes waits longer. */
+const crashRow = {withinMs: 10_000, firstMs: 250, longestMs: 30_000}
 
 /** Keeps one worker running and `target` pointing at it, until stopped. */
 export function keepWorker(
@@ -22,16 +24,19 @@ export function keepWorker(
   let current: PageWorker | undefined
   let restart: ReturnType<typeof setTimeout> | undefined
   let unanswered = 0
+  let startedAt = 0
+  let crashes = 0
 
   function start(): void {
     if (current) return
     unanswered++
+    startedAt = performance.now()
     const started = startPageWorker(options, {
       hear: message => {
         if (message.holdfast === 'ready') unanswered = 0
         hear(message)
       },
-      died: replace,
+      died: crashed,
     })
     current = started
     target.set(started.call)
@@ -47,12 +52,17 @@ export function keepWorker(
     stopped.stop(reason)
   }
 
-  function replace(reason: string): void {
+  function crashed(reason: string): void {
+    crashes = performance.now() - startedAt < crashRow.withinMs ? crashes + 1 : 0
+    replace(reason, crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** crashes, crashRow.longestMs))
+  }
+
+  function replace(reason: string, waitMs = 0): void {
     if (!current) return
     stop(reason)
-    if (unanswered < startAttempts) restart = setTimeout(start, 200 * unanswered)
+    if (unanswered < startAttempts) restart = setTimeout(start, Math.max(waitMs, 200 * unanswered))
     else target.fail(new HoldfastError('internal', `${reason} ${startAttempts} attempts failed.`), {forGood: true})
   }
 
-  return {start, stop, replace}
+  return {start, stop, replace: reason => replace(reason)}
 }

@@ -202,7 +202,7 @@ describe('the way to the server', () => {
         if (down && method === 'POST' && path.endsWith('/events')) throw new TypeError('fetch failed')
       },
       after: (method, path) => {
-        if (method === 'PUT' && path.includes('/blobs/')) down = true
+        if (method === 'PUT' && decodeURIComponent(path).endsWith(refOf(bytes).$blob)) down = true
       },
     }
     const one = await device(newPerson(), () => bytes, {faults})

@@ -1,4 +1,5 @@
 import type {PGlite} from '@electric-sql/pglite'
+import {damaged} from './opened-database.ts'
 
 /**
  * A database and the place that holds it carry the same random name, its generation. A database that lost its
@@ -17,4 +18,9 @@ export async function readGeneration(db: PGlite): Promise<string | undefined> {
   if (!found[0]?.present) return undefined
   const {rows} = await db.query<{value: string}>("SELECT value FROM holdfast_meta WHERE key = 'generation'")
   return rows[0]?.value
+}
+
+/** Throws 'database_damaged' unless this is the database that was written here. */
+export async function requireGeneration(db: PGlite, generation: string): Promise<void> {
+  if ((await readGeneration(db)) !== generation) throw damaged('it is not the one that was written here')
 }

@@ -3,27 +3,32 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {asTarball} from '../prepared/as-tarball.ts'
 import {openIndexedDb} from './open-indexed-db.ts'
 import {openOpfs} from './open-opfs.ts'
-import type {OpenedDatabase} from './opened-database.ts'
+import type {OpenedDatabase, Stopped} from './opened-database.ts'
 
 export interface BrowserDatabaseOptions {
   /** Names the database within this origin. */
   name: string
   /** Where the prepared data directory is, if not beside this bundle. */
   assets?: {dataDir?: string | URL}
+  onStopped?: Stopped
 }
 
 /**
  * Opens this origin's database called `name` in a worker, or begins it from the prepared data directory; what a query
- * acknowledged is durable. The caller must hold the name's lock. Throws 'database_locked' when the files stay in
+ * acknowledged is durable, and one that stops by itself says so to `onStopped`. The caller must hold the name's lock. Throws 'database_locked' when the files stay in
  * use for 10 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
  *
  * @example
  * const {db, fresh, recovered} = await openBrowserDatabase({name: 'desk'})
  * await db.query('SELECT 1')
  */
-export async function openBrowserDatabase({name, assets = {}}: BrowserDatabaseOptions): Promise<OpenedDatabase> {
+export async function openBrowserDatabase({
+  name,
+  assets = {},
+  onStopped,
+}: BrowserDatabaseOptions): Promise<OpenedDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
-  return hasSyncAccess() ? openOpfs(name, prepared) : openIndexedDb(name, prepared)
+  return hasSyncAccess() ? openOpfs(name, prepared, onStopped) : openIndexedDb(name, prepared, onStopped)
 }
 
 function hasSyncAccess(): boolean {

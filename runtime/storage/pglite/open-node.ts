@@ -2,17 +2,18 @@ import {access, mkdir, readFile, rename, rm, writeFile} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
 import {fileURLToPath} from 'node:url'
 import dataDirUrl from 'virtual:holdfast-data-dir'
-import {PGlite} from '@electric-sql/pglite'
+import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {asTarball} from '../prepared/as-tarball.ts'
 import {lockFolder} from './folder-lock.ts'
-import {readGeneration, writeGeneration} from './generation.ts'
-import type {OpenedDatabase} from './opened-database.ts'
-import {pgliteOptions} from './pglite-options.ts'
+import {readGeneration, requireGeneration, writeGeneration} from './generation.ts'
+import {damaged, type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
+import {startPGlite} from './start-pglite.ts'
 
 export interface NodeDatabaseOptions {
   /** A folder, made if it is not there, or 'memory://' for a database that ends with `close`. */
   dataDir: string
+  onStopped?: Stopped
 }
 
 const databaseFolder = 'postgres'
@@ -25,15 +26,15 @@ const markerFile = 'generation'
  * @example
  * const {db, close} = await openNodeDatabase({dataDir: 'data/desk'})
  */
-export async function openNodeDatabase({dataDir}: NodeDatabaseOptions): Promise<OpenedDatabase> {
+export async function openNodeDatabase({dataDir, onStopped}: NodeDatabaseOptions): Promise<OpenedDatabase> {
   if (dataDir.startsWith('memory://')) {
-    const db = await PGlite.create({...pgliteOptions(), loadDataDir: await readDataDir()})
+    const {db} = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
     return {db, fresh: true, close: () => db.close()}
   }
   const folder = resolve(dataDir)
   const release = await lockFolder(folder)
   try {
-    const opened = await openFolder(folder)
+    const opened = await openFolder(folder, onStopped)
     return {...opened, close: () => opened.db.close().finally(release)}
   } catch (error) {
     await release()
@@ -43,54 +44,53 @@ export async function openNodeDatabase({dataDir}: NodeDatabaseOptions): Promise<
 
 type Opened = Omit<OpenedDatabase, 'close'>
 
-async function openFolder(folder: string): Promise<Opened> {
+async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> {
   const generation = await readFile(join(folder, markerFile), 'utf8').catch(() => undefined)
-  if (generation === undefined) return beginAfterUnmarked(folder)
-  const db = await openExisting(folder, generation)
-  if (db) return {db, fresh: false}
-  return beginAgain(folder)
+  if (generation === undefined) return beginAfterUnmarked(folder, onStopped)
+  try {
+    return {db: await openExisting(join(folder, databaseFolder), generation, onStopped), fresh: false}
+  } catch (error) {
+    if (!HoldfastError.is(error, 'database_damaged')) throw error
+    return beginAgain(folder, onStopped)
+  }
 }
 
 /** The marker is written last, so a folder without one was never acknowledged anything: unless it was deleted. */
-async function beginAfterUnmarked(folder: string): Promise<Opened> {
+async function beginAfterUnmarked(folder: string, onStopped?: Stopped): Promise<Opened> {
   const database = join(folder, databaseFolder)
   const named = (await exists(join(database, 'PG_VERSION'))) && (await generationOf(database))
-  if (named) return beginAgain(folder)
+  if (named) return beginAgain(folder, onStopped)
   await rm(database, {recursive: true, force: true})
-  return begin(folder)
+  return begin(folder, onStopped)
 }
 
-async function beginAgain(folder: string): Promise<Opened> {
+async function beginAgain(folder: string, onStopped?: Stopped): Promise<Opened> {
   const setAside = await moveAside(folder)
-  return {...(await begin(folder)), recovered: 'quarantined', setAside}
+  return {...(await begin(folder, onStopped)), recovered: 'quarantined', setAside}
 }
 
-async function openExisting(folder: string, generation: string): Promise<PGlite | undefined> {
-  const database = join(folder, databaseFolder)
-  if (!(await exists(join(database, 'PG_VERSION')))) return undefined
-  try {
-    const db = await PGlite.create({...pgliteOptions(), dataDir: database})
-    if ((await readGeneration(db)) === generation) return db
-    await db.close()
-  } catch {
-    return undefined
-  }
-  return undefined
+async function openExisting(database: string, generation: string, onStopped?: Stopped): Promise<PGlite> {
+  if (!(await exists(join(database, 'PG_VERSION')))) throw damaged('its files are gone')
+  const {db} = await startPGlite({dataDir: database}, onStopped).catch(error => {
+    throw damaged('Postgres did not start on it', error)
+  })
+  await orClose(db, requireGeneration(db, generation))
+  return db
 }
 
 async function generationOf(database: string): Promise<string | undefined> {
-  const db = await PGlite.create({...pgliteOptions(), dataDir: database}).catch(() => undefined)
-  const generation = db && (await readGeneration(db))
-  await db?.close()
+  const started = await startPGlite({dataDir: database}).catch(() => undefined)
+  const generation = started && (await readGeneration(started.db).catch(() => undefined))
+  await started?.db.close()
   return generation
 }
 
-async function begin(folder: string): Promise<Opened> {
+async function begin(folder: string, onStopped?: Stopped): Promise<Opened> {
   const database = join(folder, databaseFolder)
   await mkdir(database, {recursive: true})
-  const db = await PGlite.create({...pgliteOptions(), dataDir: database, loadDataDir: await readDataDir()})
+  const {db} = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
   const generation = crypto.randomUUID()
-  await writeGeneration(db, generation)
+  await orClose(db, writeGeneration(db, generation))
   await writeFile(join(folder, markerFile), generation)
   return {db, fresh: true}
 }

@@ -1,32 +1,36 @@
-import {PGlite} from '@electric-sql/pglite'
+import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
-import {readGeneration, writeGeneration} from './generation.ts'
-import type {OpenedDatabase} from './opened-database.ts'
+import {requireGeneration, writeGeneration} from './generation.ts'
+import {damaged, type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
 import {isDomError, openFolder} from './opfs-files.ts'
 import {busy, OpfsFilesystem} from './opfs-filesystem.ts'
 import {type Found, type Marker, readMarker, writeMarker} from './opfs-marker.ts'
-import {damaged, mendState} from './opfs-state.ts'
-import {pgliteOptions} from './pglite-options.ts'
+import {mendState} from './opfs-state.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
+import {startPGlite} from './start-pglite.ts'
 
 /**
  * Opens the database `name` in the origin private file system. The caller holds the name's lock: two openers lose
  * data. `prepared` is read only if there is nothing to open yet.
  */
-export async function openOpfs(name: string, prepared: () => Promise<Blob>): Promise<OpenedDatabase> {
+export async function openOpfs(
+  name: string,
+  prepared: () => Promise<Blob>,
+  onStopped?: Stopped,
+): Promise<OpenedDatabase> {
   const path = ['holdfast', name]
   const folder = await openFolder(path)
   const found = await readMarker(folder)
   switch (found.state) {
     case 'nothing':
-      return begin({folder, path, prepared, damaged: []})
+      return begin({folder, path, prepared, onStopped, damaged: []})
     case 'unfinished':
       await retryWhileBusy(() => discard(folder, found.marker.generation))
-      return begin({folder, path, prepared, damaged: found.marker.damaged})
+      return begin({folder, path, prepared, onStopped, damaged: found.marker.damaged})
     case 'unknown':
-      return {...(await begin({folder, path, prepared, damaged: found.folders})), ...setAside(found)}
+      return {...(await begin({folder, path, prepared, onStopped, damaged: found.folders})), ...setAside(found)}
     case 'ready':
-      return reopen({folder, path, prepared, marker: found.marker})
+      return reopen({folder, path, prepared, onStopped, marker: found.marker})
   }
 }
 
@@ -34,14 +38,21 @@ interface Place {
   folder: FileSystemDirectoryHandle
   path: string[]
   prepared(): Promise<Blob>
+  onStopped: Stopped | undefined
 }
 
-async function begin({folder, path, prepared, damaged}: Place & {damaged: string[]}): Promise<OpenedDatabase> {
+async function begin({
+  folder,
+  path,
+  prepared,
+  onStopped,
+  damaged,
+}: Place & {damaged: string[]}): Promise<OpenedDatabase> {
   const loadDataDir = await prepared()
   const generation = crypto.randomUUID()
   await writeMarker(folder, {generation, ready: false, damaged})
-  const db = await boot([...path, generation], {loadDataDir})
-  await writeGeneration(db, generation)
+  const db = await boot([...path, generation], onStopped, {loadDataDir})
+  await orClose(db, writeGeneration(db, generation))
   await writeMarker(folder, {generation, ready: true, damaged})
   return {db, fresh: true, close: () => db.close()}
 }
@@ -59,18 +70,23 @@ async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<Ope
   }
 }
 
-async function openExisting({folder, path}: Place, generation: string): Promise<PGlite> {
+async function openExisting({folder, path, onStopped}: Place, generation: string): Promise<PGlite> {
   await mendState(await folder.getDirectoryHandle(generation, {create: true}))
-  const db = await boot([...path, generation], {})
-  if ((await readGeneration(db)) === generation) return db
-  await db.close()
-  throw damaged('it is not the one that was written here')
+  const db = await boot([...path, generation], onStopped)
+  await orClose(db, requireGeneration(db, generation))
+  return db
 }
 
-async function boot(path: string[], options: {loadDataDir?: Blob}): Promise<PGlite> {
+async function boot(
+  path: string[],
+  onStopped: Stopped | undefined,
+  options: {loadDataDir?: Blob} = {},
+): Promise<PGlite> {
   const fs = new OpfsFilesystem(path)
   try {
-    return await PGlite.create({...pgliteOptions(), ...options, fs})
+    const {db, stop} = await startPGlite({...options, fs}, onStopped)
+    fs.onFault = stop
+    return db
   } catch (error) {
     await fs.abandon()
     throw understood(error, fs.booting)

@@ -1,4 +1,5 @@
 import type {PGlite} from '@electric-sql/pglite'
+import {HoldfastError} from '../../protocol/errors.ts'
 
 export interface OpenedDatabase {
   db: PGlite
@@ -8,4 +9,21 @@ export interface OpenedDatabase {
   recovered?: 'quarantined'
   setAside?: string
   close(): Promise<void>
+}
+
+/** Told, at most once, that the database stopped by itself: nothing more comes from it, and it is to be opened anew. */
+export type Stopped = (error: HoldfastError) => void
+
+/** Does `work` on a database just opened; should it fail, the files are let go of, for whoever opens them next. */
+export async function orClose<T>(db: PGlite, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+export function damaged(what: string, cause?: unknown): HoldfastError {
+  return new HoldfastError('database_damaged', `The database could not be opened whole: ${what}.`, {cause})
 }

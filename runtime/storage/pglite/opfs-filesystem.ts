@@ -1,4 +1,5 @@
 import {OpfsAhpFS} from '@electric-sql/pglite/opfs-ahp'
+import {withDeadline} from '../../platform/deadline.ts'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {openFolder} from './opfs-files.ts'
 import {spareFile} from './opfs-state.ts'
@@ -6,13 +7,22 @@ import {spareFile} from './opfs-state.ts'
 /** The prepared directory has 374 files, and each takes a handle, which reserves quota whether used or not. */
 const poolSizes = {initialPoolSize: 480, maintainedPoolSize: 100}
 
-/** A handle that another worker still holds makes the stock code wait for ever. */
-const initMs = 8_000
+/** A handle that another worker still holds, or that there is no room for, makes the stock code wait for ever. */
+const openingMs = 8_000
+const syncingMs = 30_000
+
+/** WASI's numbers, which Postgres knows as "no space left on device" and "input/output error". */
+const errno = {ENOSPC: 51, EIO: 29}
 
 type Node = OpfsAhpFS['state']['root'] | OpfsAhpFS['state']['root']['children'][string]
 
-/** PGlite's pool of OPFS handles, made to fail where it would wait or open half, and to survive its own snapshots. */
+/**
+ * PGlite's pool of OPFS handles, made to fail where it would wait or open half, to survive its own snapshots, and to
+ * tell Postgres of a full disk in Postgres' own terms, so that a statement is refused instead of the machine broken.
+ */
 export class OpfsFilesystem extends OpfsAhpFS {
+  /** Told of what leaves the files in doubt; throws what the caller of the database is to see. */
+  onFault: (cause: unknown) => HoldfastError = cause => HoldfastError.from(cause)
   /** Code and assets are loaded, so whatever fails from here on is the data's fault. */
   booting = false
   readonly #path: string[]
@@ -27,7 +37,7 @@ export class OpfsFilesystem extends OpfsAhpFS {
     const spare = await (await openFolder(this.#path)).getFileHandle(spareFile, {create: true})
     this.#spare = await spare.createSyncAccessHandle()
     const opening = super.init(...args)
-    const ready = await Promise.race([opening, new Promise<void>(resolve => setTimeout(resolve, initMs))])
+    const ready = await Promise.race([opening, new Promise<void>(resolve => setTimeout(resolve, openingMs))])
     if (!ready) {
       // It may be slow rather than stuck, and what it still takes after we gave up must be let go of too.
       opening.then(() => this.abandon()).catch(() => {})
@@ -42,13 +52,43 @@ export class OpfsFilesystem extends OpfsAhpFS {
     await super.initialSyncFs()
   }
 
+  /** After each statement: what fails here leaves open whether the statement is on disk, and the tree of files half. */
+  override async syncToFs(relaxedDurability?: boolean): Promise<void> {
+    try {
+      await withDeadline(syncingMs, 'Writing to the files', super.syncToFs(relaxedDurability))
+    } catch (cause) {
+      throw this.onFault(cause)
+    }
+  }
+
   /** The stock code truncates the tree before it writes it anew; killed in between, it would lose everything. */
   override async checkpointState(): Promise<void> {
     this.#spare?.write(new TextEncoder().encode(JSON.stringify(this.state)), {at: 0})
     this.#spare?.flush()
-    const done = super.checkpointState()
+    await super.checkpointState()
     this.#spare?.truncate(0)
-    await done
+  }
+
+  override write(...args: Parameters<OpfsAhpFS['write']>): number {
+    return understood(() => super.write(...args))
+  }
+
+  override mkdir(...args: Parameters<OpfsAhpFS['mkdir']>): void {
+    understood(() => super.mkdir(...args))
+  }
+
+  override rename(...args: Parameters<OpfsAhpFS['rename']>): void {
+    understood(() => super.rename(...args))
+  }
+
+  override truncate(...args: Parameters<OpfsAhpFS['truncate']>): void {
+    understood(() => super.truncate(...args))
+  }
+
+  /** A new file takes a handle from the pool, which is filled up again only after the statement or its transaction. */
+  override writeFile(...args: Parameters<OpfsAhpFS['writeFile']>): void {
+    if (this.state.pool.length === 0 && !this.#exists(args[0])) throw failed(errno.ENOSPC, 'no handles left')
+    understood(() => super.writeFile(...args))
   }
 
   override async closeFs(): Promise<void> {
@@ -59,6 +99,15 @@ export class OpfsFilesystem extends OpfsAhpFS {
   /** For an open that failed halfway: lets go of whatever was taken so far, so that the next try can have it. */
   async abandon(): Promise<void> {
     await this.closeFs().catch(() => {})
+  }
+
+  #exists(path: string): boolean {
+    try {
+      this.lstat(path)
+      return true
+    } catch {
+      return false
+    }
   }
 
   #checkHandles(node: Node, path: string): void {
@@ -72,6 +121,20 @@ export class OpfsFilesystem extends OpfsAhpFS {
       throw busy(`${path} is still held elsewhere`, cause)
     }
   }
+}
+
+/** What comes without a number would go through Postgres as an exception, and leave it broken. */
+function understood<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof DOMException)) throw error
+    throw failed(error.name === 'QuotaExceededError' ? errno.ENOSPC : errno.EIO, error.message)
+  }
+}
+
+function failed(code: number, message: string): Error {
+  return Object.assign(new Error(message), {code})
 }
 
 export function busy(what: string, cause?: unknown): HoldfastError {

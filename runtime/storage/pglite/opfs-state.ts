@@ -1,4 +1,4 @@
-import {HoldfastError} from '../../protocol/errors.ts'
+import {damaged} from './opened-database.ts'
 import {listNames, readText, writeText} from './opfs-files.ts'
 
 /**
@@ -60,8 +60,4 @@ function isJson(text: string | undefined): text is string {
   } catch {
     return false
   }
-}
-
-export function damaged(what: string, cause?: unknown): HoldfastError {
-  return new HoldfastError('database_damaged', `The database could not be opened whole: ${what}.`, {cause})
 }

@@ -69,11 +69,12 @@ describe('opening a database in the browser', () => {
   test('[RET-3] after files were given back it opens as it was: what is deleted on purpose is not missing', async () => {
     const page = await site.openTab('churned')
     await page.evaluate(() => window.ledger.service.insert('kept'))
-    await page.evaluate(() => window.ledger.service.churn())
+    await page.evaluate(() => window.ledger.service.churn(160, 'each'))
+    await page.evaluate(() => window.ledger.service.insert('late'))
     await page.reload()
     await connect(page, 'churned')
     expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
-    expect(await ids(page)).toEqual(['kept'])
+    expect(await ids(page)).toEqual(['kept', 'late'])
   })
 
   test('a kill between emptying and rewriting the file tree loses nothing', async () => {

@@ -1,0 +1,69 @@
+import type {PGlite} from '@electric-sql/pglite'
+import {HoldfastError} from '../../protocol/errors.ts'
+import type {Stopped} from './opened-database.ts'
+
+/** Stops a database as a crash would: what it was doing, and every later call, rejects with 'peer_gone'. */
+export type Stop = (cause: unknown) => HoldfastError
+
+/**
+ * PGlite swallows whatever is thrown out of Postgres that is not one of Postgres' own errors: an abort, a trap, a file
+ * system that failed. It says that the statement worked, and answers every later one with no rows. This makes it
+ * fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983): nothing is answered from the first fault on,
+ * `stopped` is told, and the next open recovers from the write-ahead log. [CUS-5, SYNC-5]
+ */
+export function failStop(db: PGlite, stopped: Stopped = () => {}): Stop {
+  const machine = db.Module
+  const {_PostgresMainLoopOnce: runOnce, _PostgresMainLongJmp: recover} = machine
+  const ownError: unknown = Reflect.get(db, 'POSTGRES_MAIN_LONGJMP')
+  let dead: HoldfastError | undefined
+
+  function stop(cause: unknown): HoldfastError {
+    if (dead) return dead
+    const error = gone(cause)
+    dead = error
+    const refuse = () => {
+      throw error
+    }
+    machine._PostgresMainLoopOnce = refuse
+    // Its loop swallows what the line above throws, and would ask for ever; this is called outside of that.
+    machine.stackRestore = refuse
+    machine._PostgresSendReadyForQueryIfNecessary = () => {}
+    machine._pgl_pq_flush = () => {}
+    // Closing lets go of the files and writes nothing more: what is in memory may be wrong.
+    machine._pgl_run_atexit_funcs = () => {}
+    stopped(error)
+    return error
+  }
+
+  machine._PostgresMainLoopOnce = () => {
+    try {
+      runOnce()
+    } catch (error) {
+      if (statusOf(error) === ownError) throw error
+      throw stop(error)
+    }
+  }
+  machine._PostgresMainLongJmp = () => {
+    try {
+      recover()
+    } catch (error) {
+      throw stop(error)
+    }
+  }
+  return stop
+}
+
+function gone(cause: unknown): HoldfastError {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new HoldfastError(
+    'peer_gone',
+    `Postgres stopped (${why}); what it was doing may be done or not. Open it again.`,
+    {
+      cause,
+    },
+  )
+}
+
+function statusOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, 'status') : undefined
+}
