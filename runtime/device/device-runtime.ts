@@ -35,6 +35,7 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
+import {pullSession} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {type BlobReader, blobReader} from './blob-reader.ts'
@@ -133,6 +134,8 @@ class DeviceRuntime {
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
+        onStalled: (session, error) =>
+          void this.#showSyncFault(session, error && `${error.message.replace(/\.$/, '')}; it is tried again`),
         onRejected: (log, verdicts) => this.#log.rejected(log.state, verdicts),
         onState: ({state, detail}) => this.#connectionChanged({state, detail}),
         onBlobsSent: session =>
@@ -163,15 +166,21 @@ class DeviceRuntime {
     for (const session of this.#sessions.values()) await (await session).close()
   }
 
+  /** One that another device began may be asked for by its id before the sync has brought it here. [SYNC-3] */
+  async #requireSession(log: SessionLog): Promise<void> {
+    const {link} = this.parts
+    if (log.state.session || log.erased) return
+    if (link) await pullSession(link, log)
+    if (!log.state.session) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
+  }
+
   service(): RuntimeService {
     const open = (id: SessionId) => this.#open(parse(sessionIdSchema, id, 'session'))
     return {
       openSession: async (id, how) => {
         const session = await open(id)
         if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
-        else if (!session.log.state.session && !session.log.erased) {
-          throw new HoldfastError('not_found', `session ${id}: this device has no such session`)
-        }
+        else await this.#requireSession(session.log)
       },
       send: async (id, event, message) => this.#send(await open(id), event, message),
       cancel: async (id, event, reason) => {
@@ -322,13 +331,14 @@ class DeviceRuntime {
   }
 
   async #refusedForGood(id: SessionId, error: HoldfastError | null): Promise<void> {
-    await this.#open(id).then(
-      session => {
-        session.setSyncFault(error?.message ?? null)
-        if (error) this.#log.refusedForGood(session.log.state, error)
-      },
-      () => undefined,
-    )
+    const session = await this.#showSyncFault(id, error?.message ?? null)
+    if (error && session) this.#log.refusedForGood(session.log.state, error)
+  }
+
+  async #showSyncFault(id: SessionId, why: string | null): Promise<OpenSession | null> {
+    const session = await this.#open(id).catch(() => null)
+    session?.setSyncFault(why)
+    return session
   }
 
   async #fork(id: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void> {

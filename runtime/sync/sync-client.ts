@@ -1,6 +1,6 @@
 import type {Environment} from '../protocol/environment.ts'
 import type {PurgeOrder} from '../protocol/erasure.ts'
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts'
 import type {EventVerdict, LiveMessage} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
@@ -27,6 +27,8 @@ export type SyncParts = {
   purge(orders: readonly PurgeOrder[]): Promise<void>
   /** The server takes nothing of this session, for good, and why; null once it takes something again. */
   onRefused(session: SessionId, error: HoldfastError | null): void
+  /** A session fails again and again although the server is there; it is tried again, and null says that it went. */
+  onStalled(session: SessionId, error: HoldfastError | null): void
   /** The server has refused some of what was pushed; it is kept here with its reasons. */
   onRejected?(log: SessionLog, verdicts: readonly EventVerdict[]): void
 }
@@ -46,6 +48,8 @@ export class SyncClient {
   readonly #busy = new Map<SessionId, {again: boolean; pull: boolean}>()
   /** Sessions that are not tried again by themselves until the server speaks of them or the connection is new. */
   readonly #refused = new Set<SessionId>()
+  /** Failures in a row of a session that the server could have answered for. */
+  readonly #stalled = new Map<SessionId, number>()
   /** Sessions whose left blobs this process has tried to send: once, since each try carries the bytes. */
   readonly #triedLeft = new Set<SessionId>()
   readonly #active = new Set<Promise<void>>()
@@ -201,6 +205,7 @@ export class SyncClient {
       this.#busy.delete(session)
       this.#failedCalls = 0
       if (this.#refused.delete(session)) this.parts.onRefused(session, null)
+      if (this.#stalled.delete(session)) this.parts.onStalled(session, null)
     } catch (caught) {
       this.#busy.delete(session)
       const error = HoldfastError.from(caught)
@@ -210,8 +215,18 @@ export class SyncClient {
         return
       }
       const gone = HoldfastError.is(error, 'erased') && (await succeeds(this.#purgeErased(session, error)))
-      if (!gone) this.#retryLater(session, () => this.#sync(session, true))
+      if (gone) return
+      this.#stall(session, error)
+      this.#retryLater(session, () => this.#sync(session, true))
     }
+  }
+
+  /** Once may be the moment's; from the second time on whoever looks at the session should know why it does not go on. */
+  #stall(session: SessionId, error: HoldfastError): void {
+    if (isOutOfReach(error) || this.#stop.signal.aborted) return
+    const failures = (this.#stalled.get(session) ?? 0) + 1
+    this.#stalled.set(session, failures)
+    if (failures > 1) this.parts.onStalled(session, error)
   }
 
   async #sendLeft(session: SessionId): Promise<void> {

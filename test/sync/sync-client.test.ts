@@ -240,3 +240,19 @@ test('[SYNC-6] a push that is refused for good is shown with its reason and not 
   expect(level.head).toBeGreaterThan(1)
   await desk.close()
 })
+
+test('[SYNC-5] a server that fails at one session again and again is shown with its reason, and no more once it takes it', async () => {
+  let failing = true
+  const error = {code: 'internal', message: 'Something failed here.'}
+  const desk = await device({
+    answer: (method, path, response) =>
+      failing && isPush(method, path) ? Response.json({error}, {status: 500}) : response,
+  })
+  const session = await desk.sessions.openSession({agent: 'desk'})
+  const shown = await until(session, view => view.syncFault !== null)
+  expect(shown.syncFault).toBe('Something failed here; it is tried again')
+  failing = false
+  const level = await until(session, view => view.pending === 0 && view.syncFault === null)
+  expect(level.head).toBeGreaterThan(0)
+  await desk.close()
+})

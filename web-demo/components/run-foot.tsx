@@ -26,7 +26,8 @@ export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOfflin
       )}
       {view.syncFault && (
         <Banner tone="bad">
-          The server does not take this conversation: {view.syncFault}. Everything stays on this device.
+          The server does not take this conversation: {view.syncFault.replace(/\.$/, '')}. Everything stays on this
+          device.
         </Banner>
       )}
       {late && <Banner tone="waiting">{late}</Banner>}

@@ -25,7 +25,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const {problem, run, dismiss} = useAction()
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
-  const {session, view, opening} = useSession(runtime, sessionId, run)
+  const {session, view, opening} = useSession(runtime, sessionId, device.connection, run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
   const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)

@@ -34,24 +34,30 @@ export function useDevice(runtime: BrowserRuntime | null) {
   }
 }
 
-/** The session that the address names. A new conversation has none until its first message. */
-export function useSession(runtime: BrowserRuntime | null, id: string | null, run: Run) {
+/**
+ * The session that the address names; one that this device does not have yet is asked for again when the connection is
+ * there. A new conversation has none until its first message.
+ */
+export function useSession(runtime: BrowserRuntime | null, id: string | null, connection: Connection, run: Run) {
   const [opened, setOpened] = useState<Session | null>(null)
+  const [failed, setFailed] = useState<string | null>(null)
+  const session = opened?.id === id ? opened : null
+  const here = session !== null
+  const attempt = `${id} ${connection.state === 'live' ? 'with' : 'without'} the server`
   useEffect(() => {
     let current = true
-    if (!runtime || id === null) return
+    if (!runtime || id === null || here) return
     void run(async () => {
       const session = await runtime.openSession({session: id})
       if (current) setOpened(session)
-    })
+    }).then(done => current && setFailed(done ? null : attempt))
     return () => {
       current = false
     }
-  }, [runtime, id, run])
-  const session = opened?.id === id ? opened : null
+  }, [runtime, id, here, attempt, run])
   const subscribe = useMemo(() => session?.subscribe.bind(session) ?? null, [session])
   const view = useLatest<SessionView | null>(subscribe, null)
-  return {session, view, opening: id !== null && view === null}
+  return {session, view, opening: id !== null && view === null && failed !== attempt}
 }
 
 /** Opens the conversation that was used last, once, when the address names none and no new one has been begun. */

@@ -1,5 +1,6 @@
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
+import {launchChromium} from '../../support/chromium.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, say, switchConnection, untilBarSays, untilSynced} from './support/desk-page.ts'
 
@@ -78,5 +79,20 @@ describe('plan and reply, written by the agent and the person in two tabs withou
     await Promise.all([a.reload(), b.reload()])
     expect(await bothShow([a, b], 'Plan', [...byPerson.plan])).toBe(plan)
     expect(await bothShow([a, b], 'Reply', [...byPerson.reply])).toBe(reply)
+  })
+
+  test('[WRK-2] [SYNC-3] are on a second device of hers, which opens the conversation by its address', async () => {
+    await switchConnection(a, true)
+    await untilSynced(a)
+    const phone = await launchChromium()
+    try {
+      const page = await phone.context.newPage()
+      page.setDefaultTimeout(60_000)
+      await page.goto(a.url())
+      expect(await bothShow([a, page], 'Plan', [...byPerson.plan])).toBe(plan)
+      expect(await bothShow([a, page], 'Reply', [...byPerson.reply])).toBe(reply)
+    } finally {
+      await phone.close()
+    }
   })
 })
