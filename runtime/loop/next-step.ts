@@ -72,10 +72,10 @@ function workStep(state: SessionState, run: RunState, now: number): NextStep {
   return callsStep(state, run, now) ?? modelStep(state, run, now)
 }
 
-/** What the calls of a reply lead to at once, for whoever has just recorded it and holds the run. */
-export function afterReply(state: SessionState, now: number): NextStep | null {
-  const {run} = state
-  return run && isActive(run) ? callsStep(state, run, now) : null
+/** What somebody who holds the run, and has just recorded something of it, comes to next. */
+export function goesOnWith(state: SessionState, now: number): NextStep | null {
+  const {run, unreadable, closed} = state
+  return run && isActive(run) && !run.rest?.asleep && !unreadable && !closed ? workStep(state, run, now) : null
 }
 
 /** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */

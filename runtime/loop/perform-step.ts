@@ -7,29 +7,28 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
-import type {DeviceId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
 import {sameJson} from '../protocol/json.ts'
 import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
-import type {SessionLog} from '../storage/session-log.ts'
+import type {Follow, SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
 import {keepResult} from './keep-result.ts'
-import {afterReply, type NextStep} from './next-step.ts'
+import {type CallResult, goesOnWith, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
-import {type PreparedView, prepareView} from './prepare-view.ts'
 import type {Pause} from './provider-pause.ts'
-import {rebuildView} from './rebuild-view.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
 import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
+import {StepViews} from './step-views.ts'
 import {summarise} from './summarise.ts'
-import {compactionOf, manifestOf} from './view-drafts.ts'
+import {compactionOf} from './view-drafts.ts'
 import type {ViewMemory} from './view-memory.ts'
 import {readSources} from './view-sources.ts'
 import {watchedSql} from './watched-sql.ts'
@@ -68,9 +67,11 @@ export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perfor
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
   #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
-  #prepared: {step: StepId; view: PreparedView} | null = null
+  readonly #views: StepViews
 
-  constructor(private readonly parts: LoopParts) {}
+  constructor(private readonly parts: LoopParts) {
+    this.#views = new StepViews(parts)
+  }
 
   perform(step: NextStep, state: SessionState): Promise<void> {
     switch (step.do) {
@@ -89,11 +90,7 @@ export class StepPerformer {
       case 'propose-operations':
         return this.#append(step.calls.map(call => this.#proposal(state, call)))
       case 'record-results':
-        return this.#append(
-          step.results.map(({call, outcome, output}) =>
-            runDraft(state, 'tool.returned', {call: call.id, outcome, output}),
-          ),
-        )
+        return this.#recordResults(step.results, state)
       case 'sleep':
         return this.#append([runDraft(state, 'run.slept', {until: step.until, why: step.why, cause: 'tool'})])
       case 'wake':
@@ -105,7 +102,7 @@ export class StepPerformer {
       case 'alert':
         return this.#append([runDraft(state, 'run.alerted', {bound: step.bound, ...this.#used(state)})])
       case 'finish':
-        return this.#append([runDraft(state, 'run.completed', {outcome: 'finished', ...this.#used(state)})])
+        return this.#append([this.#finished(state)])
       case 'idle':
       case 'wait':
         return Promise.resolve()
@@ -121,7 +118,8 @@ export class StepPerformer {
     const correlation = message?.correlation ?? environment.id('correlation')
     const pin = await pinOf({host, model: modelLabel(model), busy: state.policy, route, correlation})
     const run = environment.id('run')
-    await this.#append([{kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}])
+    const started: Draft = {kind: 'run.started', data: {pin}, run, attempt: 1, epoch: state.custody.epoch}
+    await this.#append([started], await this.#views.readAhead(this.parts.log.state, host.agent))
   }
 
   async #newestMessage({unanswered}: SessionState): Promise<Message['data'] | undefined> {
@@ -143,14 +141,7 @@ export class StepPerformer {
   }
 
   async #prepareView(state: SessionState, answers: EventId[]): Promise<void> {
-    const run = this.#run(state)
-    const {agent} = this.#host(state)
-    const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
-    const view = prepareView(agent, sources.seen, sources.beside)
-    const step = this.parts.environment.id('step')
-    const manifest = await manifestOf(agent, sources, view, answers)
-    await this.#append([{...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}), step}])
-    this.#prepared = {step, view}
+    await this.#append([await this.#views.prepare(state, this.#run(state), this.#host(state).agent, answers)])
   }
 
   /** Nothing is stored before the summary is there: after a crash in between it is simply made again. [VIEW-3] */
@@ -175,7 +166,7 @@ export class StepPerformer {
   async #callModel(state: SessionState): Promise<void> {
     const run = this.#run(state)
     const host = this.#host(state)
-    const view = await this.#viewOf(run, host)
+    const view = await this.#views.of(run, host)
     const model = await this.#model(host, run.pin.model.label)
     const reply = await askModel({
       ...this.parts,
@@ -189,15 +180,36 @@ export class StepPerformer {
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
     const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
-    await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after))
+    await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after.state))
   }
 
-  /** What a reply asks for begins in its own transaction: that a tool was called is known before it runs. [LOG-6] */
+  async #recordResults(results: CallResult[], state: SessionState): Promise<void> {
+    const drafts = results.map(({call, outcome, output}) =>
+      runDraft(state, 'tool.returned', {call: call.id, outcome, output}),
+    )
+    await this.#append(drafts, await this.#views.readAhead(state, this.#host(state).agent))
+  }
+
+  /**
+   * What a reply asks for begins in its own transaction: that a tool was called is known before it runs. [LOG-6] One that
+   * asks for nothing ends the run there.
+   */
   #begun(state: SessionState): Draft[] {
-    const step = afterReply(state, this.parts.environment.now())
-    if (step?.do === 'run-tools') return intents(state, step.calls)
-    if (step?.do === 'propose-operations') return step.calls.map(call => this.#proposal(state, call))
-    return []
+    const step = goesOnWith(state, this.parts.environment.now())
+    switch (step?.do) {
+      case 'run-tools':
+        return intents(state, step.calls)
+      case 'propose-operations':
+        return step.calls.map(call => this.#proposal(state, call))
+      case 'finish':
+        return [this.#finished(state)]
+      default:
+        return []
+    }
+  }
+
+  #finished(state: SessionState): Draft {
+    return runDraft(state, 'run.completed', {outcome: 'finished', ...this.#used(state)})
   }
 
   /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
@@ -210,72 +222,63 @@ export class StepPerformer {
     return {usage: usageOf(this.#run(state), this.parts.environment.now())}
   }
 
-  /** The prepared view as it was, rebuilt from its manifest when another worker had prepared it. [VIEW-2] */
-  async #viewOf(run: RunState, host: AgentHost): Promise<PreparedView> {
-    const {step} = run
-    if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
-    if (this.#prepared?.step === step.id) return this.#prepared.view
-    const [event] = await this.parts.store.byIds([step.prepared])
-    if (!event || 'unreadable' in event || event.kind !== 'step.prepared') {
-      throw new HoldfastError('internal', `step ${step.id}: its manifest is not in the log`)
-    }
-    const {exact, lacking, view} = await rebuildView({...this.parts, hosts: [host]}, event)
-    if (!exact) {
-      const why = lacking.map(({part, why}) => `${part}: ${why}`).join(' ')
-      throw new HoldfastError('internal', `step ${step.id}: the prompt cannot be rebuilt as recorded. ${why}`, {
-        details: {retryable: false},
-      })
-    }
-    return view
-  }
-
   async #runTools(calls: CallState[], state: SessionState): Promise<void> {
     const begun = intents(state, calls)
     if (begun.length > 0) await this.#append(begun)
     const local = calls.filter(call => call.effect === 'local')
     const reads = calls.filter(call => call.effect === 'read')
-    await Promise.all(reads.map(call => this.#runRead(call, state)))
-    for (const call of local) await this.#runLocal(call, state)
+    const next = this.#views.readAhead(this.parts.log.state, this.#host(state).agent)
+    await Promise.all(reads.map(call => this.#runRead(call, state, next)))
+    for (const call of local) await this.#runLocal(call, state, await next)
   }
 
-  async #runRead(call: CallState, state: SessionState): Promise<void> {
-    const result = await runTool({...this.#toolRun(call), ...this.#reads()})
+  async #runRead(call: CallState, state: SessionState, reading: Promise<Follow>): Promise<void> {
+    const returned = await runTool({...this.#toolRun(call), ...this.#reads()})
+    const next = await reading
+    const {log} = this.parts
     try {
-      await this.parts.log.appendWith(this.#actor, async unit => [
-        runDraft(state, 'tool.returned', await keepResult(unit, this.parts.log.id, result)),
-      ])
+      if (returned.blobs.length === 0)
+        return await this.#append([runDraft(state, 'tool.returned', returned.result)], next)
+      const keep = async (unit: UnitOfWork) => [
+        runDraft(state, 'tool.returned', await keepResult(unit, log.id, returned)),
+      ]
+      await log.appendWith(this.#actor, keep, next)
     } catch (error) {
       if (!HoldfastError.is(error, 'too_large')) throw error
-      await this.#append([runDraft(state, 'tool.returned', toolError(call, error.message))])
+      await this.#append([runDraft(state, 'tool.returned', toolError(call, error.message))], next)
     }
   }
 
   /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
-  async #runLocal(call: CallState, state: SessionState): Promise<void> {
+  async #runLocal(call: CallState, state: SessionState, next: Follow): Promise<void> {
     let failed: ToolReturn | null = null
     try {
-      await this.parts.log.appendWith(this.#actor, async unit => {
-        const documents = this.parts.openDocuments(unit, this.parts.log.id)
-        const run = this.#toolRun(call)
-        const sql = watchedSql(unit)
-        const slots = openSlotEditor(this.parts.log.state.slots)
-        const context = {...run.context, sql: sql.query, document: documents, slots}
-        const returned = await runTool({...run, context, ...this.#reads(unit)})
-        const {outcome} = returned.result
-        if (outcome !== 'ok' || sql.fault() !== null) {
-          failed = outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : returned.result
-          throw new HoldfastError('tool_failed', `${call.tool} failed`)
-        }
-        const patch = slots.changes()
-        const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
-        const result = await keepResult(unit, this.parts.log.id, returned)
-        return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
-      })
+      await this.parts.log.appendWith(
+        this.#actor,
+        async unit => {
+          const documents = this.parts.openDocuments(unit, this.parts.log.id)
+          const run = this.#toolRun(call)
+          const sql = watchedSql(unit)
+          const slots = openSlotEditor(this.parts.log.state.slots)
+          const context = {...run.context, sql: sql.query, document: documents, slots}
+          const returned = await runTool({...run, context, ...this.#reads(unit)})
+          const {outcome} = returned.result
+          if (outcome !== 'ok' || sql.fault() !== null) {
+            failed = outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : returned.result
+            throw new HoldfastError('tool_failed', `${call.tool} failed`)
+          }
+          const patch = slots.changes()
+          const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+          const result = await keepResult(unit, this.parts.log.id, returned)
+          return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
+        },
+        next,
+      )
     } catch (error) {
       // What the tool wrote and the log cannot take is the tool's failure too.
       if (HoldfastError.is(error, 'bad_input', 'too_large')) failed ??= toolError(call, error.message)
       if (!failed) throw error
-      await this.#append([runDraft(state, 'tool.returned', failed)])
+      await this.#append([runDraft(state, 'tool.returned', failed)], next)
     }
   }
 
@@ -311,7 +314,7 @@ export class StepPerformer {
     return proposalDraft(state, call, this.parts.environment.id('operation'))
   }
 
-  #append(drafts: readonly Draft[], follow?: (state: SessionState) => Draft[]): Promise<void> {
+  #append(drafts: readonly Draft[], follow?: Follow): Promise<void> {
     return this.parts.log.append(this.#actor, drafts, follow)
   }
 

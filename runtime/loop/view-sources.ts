@@ -2,11 +2,13 @@ import type {EventOf, LoggedEvent} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
 import type {Manifest, Transform} from '../protocol/manifest.ts'
 import {isFenced, type SessionState} from '../protocol/session.ts'
+import type {UnitOfWork} from '../storage/device-store.ts'
 import {canonicalHash} from './canonical-hash.ts'
 import type {Agent} from './define.ts'
 import type {LoopParts} from './perform-step.ts'
 import {inOrderSeen, isForModel, isMessage, windowKinds} from './select-events.ts'
 import {memoryItems, windowEvents} from './view-budget.ts'
+import type {MemoryItem} from './view-memory.ts'
 import type {Beside} from './view-sections.ts'
 
 type Parts = Pick<LoopParts, 'log' | 'store' | 'documents' | 'memory' | 'environment'>
@@ -20,19 +22,37 @@ export type ViewSources = {
   transforms: Transform[]
 }
 
-export async function readSources(
+/** What was read for a view; the state adds the rest. */
+export type Read = {
+  turns: LoggedEvent[]
+  summary: Compacted | null
+  documents: {name: string; text: string; snapshot: string}[]
+  tooLong: string[]
+  memory: MemoryItem[]
+}
+
+type Wanted = {agent: Agent; viewTokens: number; answers: readonly EventId[]}
+
+export async function readSources(parts: Parts, state: SessionState, wanted: Wanted): Promise<ViewSources> {
+  return sourcesOf(await readAll(parts, state, wanted), state, wanted)
+}
+
+export async function readAll(
   parts: Parts,
   state: SessionState,
-  wanted: {agent: Agent; viewTokens: number; answers: readonly EventId[]},
-): Promise<ViewSources> {
-  const {agent, viewTokens, answers} = wanted
-  const seen = await readTurns(parts, state, answers)
+  {agent, answers}: Pick<Wanted, 'agent' | 'answers'>,
+): Promise<Read> {
+  const turns = await readTurns(parts, state, answers)
   const summary = await lastSummary(parts, state)
-  const {documents, tooLong} = await readDocuments(parts, agent)
-  const memory = await recall(parts, seen, agent.memory.maxItems)
+  const memory = await recall(parts, arranged(turns, state, answers), agent.memory.maxItems)
+  return {turns, summary, ...(await readDocuments(parts, agent)), memory}
+}
+
+export async function sourcesOf(read: Read, state: SessionState, {viewTokens, answers}: Wanted): Promise<ViewSources> {
+  const {turns, summary, documents, tooLong, memory} = read
   const {slots} = state
   return {
-    seen,
+    seen: arranged(turns, state, answers),
     beside: {viewTokens, summary, slots, documents, memory},
     references: {
       ...(summary && {summary: summary.id}),
@@ -44,8 +64,28 @@ export async function readSources(
   }
 }
 
+/** What was read, with what this device has appended since; null for an edit that is not stored yet, to read it back. */
+export async function readFurther(
+  {documents: reader, log}: Pick<Parts, 'documents' | 'log'>,
+  agent: Agent,
+  read: Read,
+  {events, unit}: {events: readonly LoggedEvent[]; unit: UnitOfWork | null},
+): Promise<Read | null> {
+  const further = {...read, turns: [...read.turns, ...events.filter(isInWindow)]}
+  if (!events.some(({kind}) => kind === 'document.updated')) return further
+  return unit && {...further, ...(await readDocuments({documents: reader, log}, agent, unit))}
+}
+
+function isInWindow({kind}: LoggedEvent): boolean {
+  return (windowKinds as readonly string[]).includes(kind)
+}
+
+function arranged(turns: readonly LoggedEvent[], {queued}: SessionState, answers: readonly EventId[]): LoggedEvent[] {
+  return inOrderSeen(turns, {answers, hidden: queued})
+}
+
 /** The newest events that a model can see, in any case the last message and those that this step answers. [VIEW-4] */
-export async function readTurns(
+async function readTurns(
   {store, log}: Parts,
   state: SessionState,
   answers: readonly EventId[],
@@ -58,7 +98,7 @@ export async function readTurns(
   const here = new Set([...last, ...recent].map(({id}) => id))
   const older = answers.filter(id => !here.has(id))
   const before = older.length > 0 ? await store.byIds(older) : []
-  return inOrderSeen([...last, ...before, ...recent], {answers, hidden: state.queued})
+  return [...last, ...before, ...recent]
 }
 
 /** A pending event that the server will refuse: nothing may be built on it. [CUS-1] */
@@ -78,11 +118,15 @@ export function isCompacted(event: LoggedEvent): event is Compacted {
 }
 
 /** A document so often edited that its snapshot could not be recorded does not go in: what went in must be found again. */
-async function readDocuments({documents: reader, log}: Parts, agent: Agent) {
-  const documents: {name: string; text: string; snapshot: string}[] = []
+async function readDocuments(
+  {documents: reader, log}: Pick<Parts, 'documents' | 'log'>,
+  agent: Agent,
+  unit?: UnitOfWork,
+): Promise<Pick<Read, 'documents' | 'tooLong'>> {
+  const documents: Read['documents'] = []
   const tooLong: string[] = []
   for (const name of agent.documents ?? []) {
-    const found = await reader.now(log.id, name)
+    const found = await reader.now(log.id, name, unit)
     if (!found) continue
     if (found.snapshot.length > longestSnapshot) tooLong.push(name)
     else documents.push({name, ...found})
@@ -94,7 +138,11 @@ async function readDocuments({documents: reader, log}: Parts, agent: Agent) {
 const longestSnapshot = 43_692
 
 /** What is remembered about the newest message, as much as the agent's profile allows. [MEM-1, PIN-1] */
-async function recall({memory, environment}: Parts, seen: readonly LoggedEvent[], maxItems: number) {
+async function recall(
+  {memory, environment}: Parts,
+  seen: readonly LoggedEvent[],
+  maxItems: number,
+): Promise<MemoryItem[]> {
   const asked = seen.filter(isForModel).findLast(isMessage)
   const limit = Math.min(maxItems, memoryItems)
   if (!memory || !asked || limit === 0) return []

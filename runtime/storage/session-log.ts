@@ -38,9 +38,13 @@ export type SessionLogParts = {
 
 /** A draft with its author, and its time if it was written before. */
 export type Authored = {actor: Actor; draft: Draft; at?: number}
+type Folded = {events: Event[]; record: SessionRecord}
 type Work<T> = (unit: UnitOfWork, state: SessionState) => Promise<readonly T[]>
-/** Reads and writes nothing besides the state it is given; its drafts bring no event ids of their own. */
-type Follow<T = Draft> = (state: SessionState) => readonly T[]
+/** What the first drafts of a transaction made, and of what state. */
+export type Appended = {before: SessionState; state: SessionState; events: readonly Event[]}
+/** Its drafts bring no event ids of their own. Without a unit of work nothing of what was appended is stored yet. */
+export type Follow = (appended: Appended, unit: UnitOfWork | null) => readonly Draft[] | Promise<readonly Draft[]>
+const nothing: Follow = () => []
 
 /** Milliseconds between two looks whether the server has taken something of a full backlog, and how many. */
 const backlog = {paceMs: 100, looks: 20}
@@ -135,43 +139,65 @@ export class SessionLog {
   /**
    * Appends all drafts or none; resolves when they are durable. A draft that brings its own id is stored once however
    * often it comes. [LOG-1, LOG-3, LOG-6] What `follow` says of the state that they lead to commits with them, so that
-   * the beginning of the next step does not cost a transaction of its own.
+   * the beginning of the next step does not cost a transaction of its own; what is refused of it is simply not there.
    *
    * @throws HoldfastError `refused` or `stale_epoch` when the state does not allow it, `bad_input` naming the field
    */
-  append(actor: Actor, drafts: readonly Draft[], follow?: Follow): Promise<void> {
-    return this.appendWith(actor, async () => drafts, follow)
+  async append(actor: Actor, drafts: readonly Draft[], follow = nothing): Promise<void> {
+    await this.#roomInBacklog()
+    // What is decided before the transaction begins keeps nobody else waiting for the database.
+    await this.#exclusively(async () => {
+      const fresh = await this.#withoutRepeats(this.store, by(actor, drafts))
+      const first = this.#fold(this.#record, fresh)
+      const second = await this.#followed(first, actor, follow, null)
+      await this.#commit(unit => this.#project(unit, [...first.events, ...second.events]).then(() => [first, second]))
+    })
   }
 
   /** As `append`, with work whose writes commit together with the events it returns, or not at all. [OP-1] */
-  async appendWith(actor: Actor, work: Work<Draft>, follow: Follow = () => []): Promise<void> {
+  async appendWith(actor: Actor, work: Work<Draft>, follow = nothing): Promise<void> {
     await this.#roomInBacklog()
-    const authored = (drafts: readonly Draft[]) => drafts.map(draft => ({actor, draft}))
-    await this.appendAuthored(
-      async (unit, state) => authored(await work(unit, state)),
-      state => authored(follow(state)),
+    await this.#exclusively(() =>
+      this.#commit(async unit => {
+        const fresh = await this.#withoutRepeats(unit, by(actor, await work(unit, this.#record.current)))
+        const first = this.#fold(this.#record, fresh)
+        await this.#project(unit, first.events)
+        const second = await this.#followed(first, actor, follow, unit)
+        await this.#project(unit, second.events)
+        return [first, second]
+      }),
     )
   }
 
   /** As `appendWith`, each with its own author: work that was done elsewhere joins this log. [CUS-4] */
-  appendAuthored(work: Work<Authored>, follow: Follow<Authored> = () => []): Promise<void> {
-    return this.#exclusively(async () => {
-      let appended = 0
-      const next = await this.store.transaction(async unit => {
-        const drafts = await this.#withoutRepeats(unit, await work(unit, this.#record.current))
-        if (drafts.length === 0) return this.#record
-        const first = this.#fold(this.#record, drafts)
-        const second = this.#fold(first.record, follow(first.record.current))
-        const events = [...first.events, ...second.events]
-        await unit.append(events, this.head)
-        await this.#project(unit, events)
-        await unit.save(second.record)
-        appended = events.length
-        return second.record
-      })
-      this.#pendingCount += appended
-      this.#become(next)
+  appendAuthored(work: Work<Authored>): Promise<void> {
+    return this.#exclusively(() =>
+      this.#commit(async unit => {
+        const folded = this.#fold(
+          this.#record,
+          await this.#withoutRepeats(unit, await work(unit, this.#record.current)),
+        )
+        await this.#project(unit, folded.events)
+        return [folded]
+      }),
+    )
+  }
+
+  /** Stores what `work` has folded, each from where the one before it ended. */
+  async #commit(work: (unit: UnitOfWork) => Promise<Folded[]>): Promise<void> {
+    let appended = 0
+    const next = await this.store.transaction(async unit => {
+      const folded = await work(unit)
+      const events = folded.flatMap(({events}) => events)
+      const {record} = folded.at(-1) ?? {record: this.#record}
+      if (events.length === 0) return this.#record
+      await unit.append(events, this.head)
+      await unit.save(record)
+      appended = events.length
+      return record
     })
+    this.#pendingCount += appended
+    this.#become(next)
   }
 
   /** Folds confirmed events that follow the head, in order; what is already here is skipped, a gap ends the batch. [SYNC-3] */
@@ -241,11 +267,11 @@ export class SessionLog {
     }
   }
 
-  async #withoutRepeats(unit: UnitOfWork, authored: readonly Authored[]): Promise<readonly Authored[]> {
+  async #withoutRepeats(reads: Pick<UnitOfWork, 'byIds'>, authored: readonly Authored[]): Promise<readonly Authored[]> {
     const drafts = authored.map(({draft}) => draft)
     const named = drafts.flatMap(draft => draft.id ?? [])
     if (named.length === 0) return authored
-    const known = new Map((await unit.byIds(named)).map(event => [event.id, event]))
+    const known = new Map((await reads.byIds(named)).map(event => [event.id, event]))
     for (const draft of drafts) {
       const earlier = draft.id && known.get(draft.id)
       if (earlier && (earlier.session !== this.id || !sameDraft(draft, earlier))) {
@@ -259,7 +285,20 @@ export class SessionLog {
     )
   }
 
-  #fold(record: SessionRecord, authored: readonly Authored[]): {events: Event[]; record: SessionRecord} {
+  /** Whoever looks next does what is not taken here as a step of its own, and hears why it fails. */
+  async #followed(first: Folded, actor: Actor, follow: Follow, unit: UnitOfWork | null): Promise<Folded> {
+    const {events, record} = first
+    if (events.length === 0) return first
+    const appended = {before: this.#record.current, state: record.current, events}
+    try {
+      return this.#fold(record, by(actor, await follow(appended, unit)))
+    } catch (error) {
+      if (!HoldfastError.is(error)) throw error
+      return {events: [], record}
+    }
+  }
+
+  #fold(record: SessionRecord, authored: readonly Authored[]): Folded {
     let {current} = record
     // A database that was set back has written more than it knows; what the log has of this device counts. [LOG-2]
     let deviceSeq = Math.max(record.deviceSeq, current.written[this.device] ?? 0)
@@ -323,6 +362,10 @@ export class SessionLog {
     this.#queue = result.catch(() => undefined)
     return result
   }
+}
+
+function by(actor: Actor, drafts: readonly Draft[]): Authored[] {
+  return drafts.map(draft => ({actor, draft}))
 }
 
 function emptyRecord(id: SessionId): SessionRecord {

@@ -1,28 +1,27 @@
 import {mkdtemp, rm} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
-import {afterAll, beforeAll, expect, test} from 'vitest'
-import {gatewayOf} from '../../runtime/device/gateway-of.ts'
-import {openDocumentEditor} from '../../runtime/documents/document-editor.ts'
+import {fileURLToPath} from 'node:url'
+import {afterAll, beforeAll, test} from 'vitest'
 import {documentProjection} from '../../runtime/documents/document-projection.ts'
-import {documentReader} from '../../runtime/documents/document-reader.ts'
 import {describeAgent} from '../../runtime/loop/describe-agent.ts'
 import {nextStep} from '../../runtime/loop/next-step.ts'
 import {prepareView} from '../../runtime/loop/prepare-view.ts'
-import {RunLoop} from '../../runtime/loop/run-loop.ts'
 import {inOrderSeen, windowKinds} from '../../runtime/loop/select-events.ts'
 import {nothingBeside} from '../../runtime/loop/view-sections.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
-import type {DeviceStore} from '../../runtime/storage/device-store.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
 import {SessionLog} from '../../runtime/storage/session-log.ts'
-import {promptModel} from '../../runtime/testing/prompt-model.ts'
-import {deskHost} from '../support/crashable-device.ts'
+import {buildPage} from '../support/build-page.ts'
+import {launchChromium} from '../support/chromium.ts'
 import {desk} from '../support/desk.ts'
 import {fillSession} from '../support/fill-session.ts'
+import {serveFolder} from '../support/serve-folder.ts'
+import type {} from './fixture/page.ts'
 import {median, report} from './support/report.ts'
+import {measureStepWrites, type StepWrites, stepKinds} from './support/step-writes.ts'
 
 let dataDir: string
 let database: Awaited<ReturnType<typeof openNodeDatabase>>
@@ -49,65 +48,32 @@ const prepare = async (id: SessionId) => {
   return prepareView(desk, seen, {...nothingBeside, viewTokens: desk.budgets.viewTokens})
 }
 
-const person = {type: 'person', subject: 'bench'} as never
-const message = {kind: 'message.posted', data: {text: 'x'.repeat(300)}} as const
-const stepsOfRun = 15
-
-/** The real loop at a run in which every step calls a tool: what its transactions take of the time, and how many they are. */
-async function writesOfRun(call: {tool: string; input: {[key: string]: string}}) {
-  const id = env.id('session')
-  await fillSession(store, id, 100)
-  const total = {ms: 0, transactions: 0}
-  const transaction: DeviceStore['transaction'] = async work => {
-    const start = performance.now()
-    const result = await store.transaction(work)
-    total.ms += performance.now() - start
-    total.transactions += 1
-    return result
-  }
-  const log = await openLog(id, {...store, transaction})
-  let asked = 0
-  const model = promptModel(() => (asked++ < stepsOfRun ? {calls: [call]} : {text: 'Done.'}))
-  const order = {value: {cents: 8900}, version: '1', key: 'order/A17', source: 'server', ageMs: 0} as never
-  const loop = new RunLoop({
-    log,
-    store,
-    device: (await store.device()).id,
-    hosts: [deskHost(model)],
-    environment: env,
-    gateway: gatewayOf(null),
-    readFact: async () => order,
-    readFacts: async keys => keys.map(() => order),
-    readBlob: async () => new Uint8Array(),
-    openDocuments: openDocumentEditor,
-    documents: documentReader(store),
-    onText: () => {},
-  })
-  await log.append(person, [message])
-  await expect.poll(() => log.state.run?.ended, {interval: 5}).toBe('completed')
-  await loop.close()
-  return {ms: total.ms / stepsOfRun, transactions: total.transactions / stepsOfRun}
+function reportWrites(where: string, {ms, transactions, appendMs}: StepWrites): void {
+  const what = `durable writes of one step ${where} (${transactions.toFixed(1)} transactions)`
+  report(what, {name: 'one strict append', ms: appendMs}, ms, '≤ 3×')
 }
 
-test.each([
-  ['a read', {tool: 'lookupOrder', input: {orderId: 'A17'}}],
-  ['a local tool with a query and an edit', {tool: 'saveNote', input: {text: 'Wants the money back.'}}],
-] as const)('durable writes of one agent step with %s, against one strict append', async (what, call) => {
-  const id = env.id('session')
-  await fillSession(store, id, 100)
-  const log = await openLog(id)
-  const runs = []
-  const appends = []
-  // In turn, so that whatever else the machine does meets both.
-  for (let i = 0; i < 9; i++) {
-    appends.push(await median(30, () => log.append(person, [message])))
-    runs.push(await writesOfRun(call))
+test.each(Object.entries(stepKinds))(
+  'durable writes of one agent step %s, against one strict append',
+  async (how, tool) => {
+    await database.db.exec('create table if not exists notes (text text)')
+    reportWrites(`${how} on Node`, await measureStepWrites(store, tool))
+  },
+)
+
+test('the same in a browser, where every transaction is flushed to a file', async () => {
+  const site = await serveFolder(await buildPage(fileURLToPath(new URL('./fixture', import.meta.url))))
+  const browser = await launchChromium()
+  try {
+    const page = await browser.context.newPage()
+    await page.goto(site.url)
+    for (const [how, tool] of Object.entries(stepKinds)) {
+      reportWrites(`${how} in a browser`, await page.evaluate(tool => window.measureStepWrites(tool), tool))
+    }
+  } finally {
+    await browser.close()
+    await site.close()
   }
-  appends.sort((one, other) => one - other)
-  runs.sort((one, other) => one.ms - other.ms)
-  const {ms, transactions} = runs[4]!
-  const step = `durable writes of one step with ${what} (${transactions.toFixed(1)} transactions)`
-  report(step, {name: 'one strict append', ms: appends[4]!}, ms, '≤ 3×')
 })
 
 test('opening a session of 10,000 events and finding its next step, against reading its last 50 events', async () => {

@@ -175,8 +175,8 @@ describe('transcript', () => {
     const results: unknown[] = []
     for (let said = 1; said <= pictures.length + 1; said++) {
       await session.send('fetchFile')
-      const view = await until(session, ({status, entries}) => {
-        return status === 'completed' && entries.filter(({type}) => type === 'message').length === said
+      const view = await until(session, ({settled, entries}) => {
+        return settled && entries.filter(({type}) => type === 'reply').length === said
       })
       const card = view.entries.findLast(({type}) => type === 'tool') as ToolEntry
       results.push(card.result?.outcome === 'ok' ? 'ok' : JSON.stringify(card.result?.output))

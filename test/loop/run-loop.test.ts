@@ -15,7 +15,7 @@ import {createSessions} from '../../runtime/page/page-runtime.ts'
 import {systemEnvironment as environment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
-import type {DeviceStore} from '../../runtime/storage/device-store.ts'
+import type {DeviceStore, UnitOfWork} from '../../runtime/storage/device-store.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
 import {type ScriptedStep, said, scriptedModel} from '../../runtime/testing.ts'
@@ -52,8 +52,13 @@ async function at(
   const agent = defineAgent({name: 'desk', version: '1.0.0', instructions: 'Be brief.', tools: [look, write], budgets})
   const feed = localFeed()
   let own: string | null = null
+  const transactions: string[][] = []
   const runtime = await openDeviceRuntime({
-    store: {...store, sessions: async () => (await store.sessions()).filter(({id}) => id === own)},
+    store: {
+      ...store,
+      sessions: async () => (await store.sessions()).filter(({id}) => id === own),
+      transaction: work => store.transaction(unit => work(recording(unit, transactions))),
+    },
     hosts: [{agent, model, tools: {...defaultTools, ...tools}} as unknown as AgentHost],
     environment,
     link: null,
@@ -74,7 +79,16 @@ async function at(
     const stored = await store.document(session.id, 'draft')
     return stored && foldDocument(stored)
   }
-  return {session, close: runtime.close, document}
+  return {session, close: runtime.close, document, transactions}
+}
+
+/** The unit, with the kinds that are appended in it written down together. */
+function recording(unit: UnitOfWork, transactions: string[][]): UnitOfWork {
+  const append: UnitOfWork['append'] = async (events, head) => {
+    await unit.append(events, head)
+    transactions.push(events.map(({kind}) => kind))
+  }
+  return {...unit, append}
 }
 
 async function play(steps: ScriptedStep[], tools: Tools = {}, budgets = {}) {
@@ -252,6 +266,62 @@ describe('while something is under way', () => {
     await desk.session.send('Go.')
     await entered
     await desk.close()
+  })
+})
+
+describe('what is written together', () => {
+  const looks: ScriptedStep = {calls: [{tool: 'look', input: {id: '1'}}]}
+  const writes: ScriptedStep = {calls: [{tool: 'write', input: {text: 'together'}}]}
+
+  test('[LOG-6] [LOG-7] a step is two transactions: a reply with its intents, and the last result with the view after it', async () => {
+    const {transactions, view, close} = await play([looks, writes, {text: 'Done.'}])
+    expect(results(view)).toEqual(['ok', 'ok'])
+    expect(transactions.slice(-6)).toEqual([
+      ['run.started', 'step.prepared'],
+      ['model.replied', 'tool.called'],
+      ['tool.returned', 'step.prepared'],
+      ['model.replied', 'tool.called'],
+      ['document.updated', 'tool.returned', 'step.prepared'],
+      ['model.replied', 'run.completed'],
+    ])
+    await close()
+  })
+
+  test('[RUN-3] [VIEW-1] a message that comes while a tool runs is in the next view, which is then prepared by itself', async () => {
+    const {reached, entered, passed, open} = gate()
+    const model = scriptedModel([looks, {text: 'Both.'}])
+    const desk = await at(model, {
+      look: async () => {
+        reached()
+        await passed
+        return {found: true}
+      },
+    })
+    await desk.session.send('One.')
+    await entered
+    await desk.session.send('Two.')
+    open()
+    await until(desk.session, ({status}) => status === 'completed')
+    expect(said(model.calls[1]!.prompt)).toEqual(['One.', 'Two.'])
+    expect(desk.transactions.slice(-3)).toEqual([
+      ['tool.returned'],
+      ['step.prepared'],
+      ['model.replied', 'run.completed'],
+    ])
+    await desk.close()
+  })
+
+  test('[LOG-7] results of calls side by side are each kept at once, and the view waits for the last', async () => {
+    const calls = ['1', '2', '3'].map(id => ({tool: 'look', input: {id}}))
+    const {transactions, model, view, close} = await play([{calls}, {text: 'Done.'}])
+    expect(results(view)).toEqual(['ok', 'ok', 'ok'])
+    expect(transactions.slice(-4, -1)).toEqual([
+      ['tool.returned'],
+      ['tool.returned'],
+      ['tool.returned', 'step.prepared'],
+    ])
+    expect(lastPrompt(model)).toMatch(/"1".*"2".*"3"/)
+    await close()
   })
 })
 

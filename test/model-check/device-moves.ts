@@ -31,8 +31,10 @@ export function append(
   follow: (after: Device) => readonly Draft[] = () => [],
 ): Device | null {
   const first = fold(rules, device, actor, drafts)
-  const whole = first && fold(rules, first, actor, follow(first))
-  return whole && abortEnded(whole)
+  if (!first) return null
+  const whole = fold(rules, first, actor, follow(first))
+  if (!whole) throw new Violation('loop', `${device.id} is refused what follows from its own append`)
+  return abortEnded(whole)
 }
 
 function fold(rules: Rules, device: Device, actor: Actor, drafts: readonly Draft[]): Device | null {
@@ -105,7 +107,10 @@ export function canWork(step: NextStep): boolean {
 
 export function begin(rules: Rules, world: World, who: Who): World {
   const device = world.devices[who]
-  return withDevice(world, who, {busy: {step: rules.same(stepOf(rules, device, world.now)), before: device.current}})
+  const {current} = device
+  return withDevice(world, who, {
+    busy: {step: rules.same(stepOf(rules, device, world.now)), before: current, at: current},
+  })
 }
 
 /**
@@ -122,21 +127,45 @@ export function finish(rules: Rules, scenario: Scenario, world: World, who: Who,
   }
   const drafts =
     reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, {scenario, reply, now, fact: world.server.fact})
-  const follow = reply === 'fails' ? undefined : (after: Device) => begunBy(rules, busy, after, now)
-  const next = append(rules, {...device, busy: remaining(busy)}, agent, drafts, follow)
-  if (next) return withDevice(world, who, next)
+  const alone = device.current === busy.at
+  const follow = reply === 'fails' ? undefined : (after: Device) => begunBy(rules, busy, {after, alone, now})
+  const left = remaining(busy)
+  const next = append(rules, {...device, busy: left}, agent, drafts, follow)
+  if (next)
+    return withDevice(world, who, {...next, busy: next.busy && {...next.busy, at: alone ? next.current : busy.at}})
   if (device.current === busy.before) {
     throw new Violation('loop', `${device.id} is told to ${busy.step.do}, and its own log refuses it`)
   }
   return withDevice(world, who, {busy: null})
 }
 
-/** As the loop does: what a reply asks for begins in the transaction that records it. */
-function begunBy(rules: Rules, {step}: Busy, after: Device, now: number): Draft[] {
-  if (step.do !== 'call-model') return []
-  const next = rules.afterReply(after.current, now)
-  if (next?.do === 'run-tools') return intents(after.current, next.calls)
-  return next?.do === 'propose-operations' ? proposals(after.current, next.calls, after) : []
+/** As the loop does: what follows from a beginning, a reply or the last result begins in the transaction that records it. */
+function begunBy(
+  rules: Rules,
+  {step}: Busy,
+  {after, alone, now}: {after: Device; alone: boolean; now: number},
+): Draft[] {
+  const replied = step.do === 'call-model'
+  const viewed = alone && (step.do === 'start-run' || step.do === 'run-tools' || step.do === 'record-results')
+  const {current} = after
+  const next = replied || viewed ? rules.goesOnWith(current, now) : null
+  if (viewed) return next?.do === 'prepare-view' ? [viewDraft(current, next.answers, nameOf(after))] : []
+  switch (next?.do) {
+    case 'run-tools':
+      return intents(current, next.calls)
+    case 'propose-operations':
+      return proposals(current, next.calls, after)
+    case 'finish':
+      return [runDraft(current, 'run.completed', {outcome: 'finished'})]
+    default:
+      return []
+  }
+}
+
+function viewDraft(before: SessionState, answers: EventId[], name: string): Draft {
+  const manifest = {events: [], answers, estimatedTokens: 0, promptHash: ''}
+  const draft = runDraft(before, 'step.prepared', {number: (before.run?.steps ?? 0) + 1, manifest})
+  return {...draft, step: `step-${name}` as StepId}
 }
 
 function intents(before: SessionState, calls: readonly CallState[]): Draft[] {
@@ -154,12 +183,12 @@ function failure(state: SessionState): Draft {
 type Busy = NonNullable<Device['busy']>
 
 /** Intents first, then one result a call: the loop stays busy between these appends. */
-function remaining({step, before}: Busy): Busy | null {
+function remaining({step, ...since}: Busy): Busy | null {
   if (step.do !== 'run-tools') return null
   if (step.calls.some(call => !call.called)) {
-    return {step: {...step, calls: step.calls.map(call => ({...call, called: true}))}, before}
+    return {step: {...step, calls: step.calls.map(call => ({...call, called: true}))}, ...since}
   }
-  return step.calls.length > 1 ? {step: {...step, calls: step.calls.slice(1)}, before} : null
+  return step.calls.length > 1 ? {step: {...step, calls: step.calls.slice(1)}, ...since} : null
 }
 
 type Around = {scenario: Scenario; reply: Reply; fact: number; now: number}
@@ -175,11 +204,8 @@ function draftsOf(device: Device, {step, before}: Busy, {scenario, reply, fact, 
       const from = {seq: device.confirmed.head, ...(before.run?.worker ?? {holder: null, epoch: 1})}
       return [runDraft(before, 'run.resumed', {from, changed: []})]
     }
-    case 'prepare-view': {
-      const manifest = {events: [], answers: step.answers, estimatedTokens: 0, promptHash: ''}
-      const draft = runDraft(before, 'step.prepared', {number: (before.run?.steps ?? 0) + 1, manifest})
-      return [{...draft, step: `step-${name}` as StepId}]
-    }
+    case 'prepare-view':
+      return [viewDraft(before, step.answers, name)]
     case 'call-model':
       return [runDraft(before, 'model.replied', {content: contentOf(name, reply), finish: 'other', usage})]
     case 'run-tools':

@@ -10,7 +10,7 @@ export function fingerprinter({number}: Pool): (world: World) => string {
   const many = (events: readonly object[]) => events.map(number).join('.')
   const deviceText = (device: Device, log: readonly Event[]) => {
     const {deviceSeq, confirmed, current, pending, rejected, busy, answered} = device
-    const doing = busy ? `${number(busy.step)}@${number(busy.before)}` : ''
+    const doing = busy ? `${number(busy.step)}@${number(busy.before)}${busy.at === current ? '=' : ''}` : ''
     const stands = pending.map(event => standing(log, event)).join('.')
     const heard = answered ? number(answered) : ''
     return `${deviceSeq},${number(confirmed)},${number(current)},${many(pending)},${stands},${rejected},${doing},${heard}`

@@ -136,7 +136,7 @@ const planted: Planted[] = [
         )
       },
     },
-    left: {claims: 2, interruptions: 1},
+    left: {claims: 2, interruptions: 2},
   },
   {
     bug: 'events of one device are taken in any order',

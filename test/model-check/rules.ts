@@ -1,4 +1,4 @@
-import {type AgentBuild, afterReply, nextStep} from '../../runtime/loop/next-step.ts'
+import {type AgentBuild, goesOnWith, nextStep} from '../../runtime/loop/next-step.ts'
 import {decide, type Verdict} from '../../runtime/protocol/decide.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
@@ -21,7 +21,7 @@ export const realRules = {
   decide: decide as (state: SessionState, event: Event) => Verdict,
   evolve,
   nextStep,
-  afterReply,
+  goesOnWith,
   foldPending,
   followOn,
   fencedOff,

@@ -20,8 +20,11 @@ export type Device = {
   current: SessionState
   rejected: readonly EventId[]
   deviceSeq: number
-  /** What the loop is busy with: chosen from the state before, its outcome not appended yet. */
-  busy: {step: NextStep; before: SessionState} | null
+  /**
+   * What the loop is busy with: chosen from the state before, its outcome not appended yet. It has read ahead for the
+   * next view at `at`, or at what it has appended itself since.
+   */
+  busy: {step: NextStep; before: SessionState; at: SessionState} | null
   /** An answer that has been taken half: accepted events are folded, refused ones not yet. */
   answered: PushAnswer | null
 }

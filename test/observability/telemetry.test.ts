@@ -65,10 +65,9 @@ const named = (name: string, kind?: SpanKind) =>
 
 describe('telemetry of a run', () => {
   test.each([
-    ['holdfast.step prepare-view'],
     ['holdfast.step call-model'],
     ['holdfast.step run-tools'],
-    ['holdfast.step finish'],
+    ['holdfast.step record-results'],
     ['chat small'],
     ['execute_tool lookupOrder'],
     ['execute_tool refundOrder'],

@@ -157,6 +157,21 @@ describe('a write that fails', () => {
     },
   )
 
+  test('[LOG-6] what follows from drafts commits with them; what is refused of it leaves them as they are', async () => {
+    const log = await openLog()
+    await log.append(maya, [opened])
+    await log.append(maya, [message('first')], ({before, state, events}) => {
+      expect([before.unanswered.length, state.unanswered.length, events.length]).toEqual([0, 1, 1])
+      return [message('second')]
+    })
+    await log.append(maya, [message('third')], () => [message('never'), cancelled])
+    const stored = await openLog(log.id)
+    expect(await texts(stored)).toEqual(['first', 'second', 'third'])
+    expect(stored.record).toStrictEqual(log.record)
+    await log.append(maya, [], () => [message('of nothing')])
+    expect(await texts(log)).toHaveLength(3)
+  })
+
   test('[OP-1] work that throws takes its own writes with it', async () => {
     const log = await openLog()
     await log.append(maya, [opened])

@@ -1,5 +1,4 @@
 import {OpfsAhpFS} from '@electric-sql/pglite/opfs-ahp'
-import {withDeadline} from '../../platform/deadline.ts'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {openFolder} from './opfs-files.ts'
 import {spareFile} from './opfs-state.ts'
@@ -37,12 +36,11 @@ export class OpfsFilesystem extends OpfsAhpFS {
     const spare = await (await openFolder(this.#path)).getFileHandle(spareFile, {create: true})
     this.#spare = await spare.createSyncAccessHandle()
     const opening = super.init(...args)
-    const ready = await Promise.race([opening, new Promise<void>(resolve => setTimeout(resolve, openingMs))])
-    if (!ready) {
+    const ready = await within(openingMs, opening).catch(cause => {
       // It may be slow rather than stuck, and what it still takes after we gave up must be let go of too.
       opening.then(() => this.abandon()).catch(() => {})
-      throw busy('its files took too long to open')
-    }
+      throw cause instanceof TooLate ? busy('its files took too long to open', cause) : cause
+    })
     this.#checkHandles(this.state.root, '')
     return ready
   }
@@ -55,7 +53,7 @@ export class OpfsFilesystem extends OpfsAhpFS {
   /** After each statement: what fails here leaves open whether the statement is on disk, and the tree of files half. */
   override async syncToFs(relaxedDurability?: boolean): Promise<void> {
     try {
-      await withDeadline(syncingMs, 'Writing to the files', super.syncToFs(relaxedDurability))
+      await within(syncingMs, super.syncToFs(relaxedDurability))
     } catch (cause) {
       throw this.onFault(cause)
     }
@@ -121,6 +119,15 @@ export class OpfsFilesystem extends OpfsAhpFS {
       throw busy(`${path} is still held elsewhere`, cause)
     }
   }
+}
+
+class TooLate extends Error {}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new TooLate(`no answer within ${ms} ms`)), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 /** What comes without a number would go through Postgres as an exception, and leave it broken. */
