@@ -2,8 +2,9 @@ import {afterAll, beforeAll, expect, test} from 'vitest'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {readEvent} from '../../runtime/protocol/event.ts'
 import {until} from '../support/crashable-device.ts'
-import {openTestServer, type TestServer} from '../support/desk.ts'
+import {deskTools, openTestServer, type TestServer} from '../support/desk.ts'
 import {ofKind} from '../support/desk-scenes.ts'
+import {createGate} from '../support/gate.ts'
 import {type Desk, openDesk} from '../support/two-devices.ts'
 
 let shop: TestServer
@@ -150,3 +151,38 @@ test('[CUS-3] a run taken over in the middle of a model call is answered by the 
   expect(told).toMatchObject({custody: 'elsewhere', divergence: null, rejected: 0})
   await close({a, b})
 })
+
+const look = {tool: 'lookupOrder', input: {orderId: 'A17'}}
+const write = {tool: 'saveNote', input: {text: 'Look into it.'}}
+
+test.each([
+  ['a read', [look]],
+  ['a read that a write of this device waits for', [look, write]],
+])(
+  "[CUS-3] [LOG-7] a run taken over in the middle of %s: each call gets one result, the new holder's, and nothing late",
+  async (_, calls) => {
+    const subject = `jon-${calls.length}`
+    const gate = createGate()
+    const lookupOrder: typeof deskTools.lookupOrder = async (...args) =>
+      gate.pass().then(() => deskTools.lookupOrder(...args))
+    const a = await openDesk(shop, subject, [{calls}], undefined, {...deskTools, lookupOrder})
+    await a.session.send('Look into A17.')
+    await gate.reached(1)
+    const b = await openDesk(shop, subject, [{text: 'Done by the second.'}], a)
+    await until(b.session, view => view.entries.filter(({type}) => type === 'tool').length === calls.length)
+    await b.session.takeOver()
+    await until(b.session, one => one.status === 'completed' && one.pending === 0)
+    gate.open()
+    await until(a.session, one => one.status === 'completed' && one.settled && one.custody === 'elsewhere')
+    const events = await log(subject, a.session.id)
+    const holder = ofKind(events, 'run.resumed')[0]?.device
+    expect(ofKind(events, 'run.resumed')).toMatchObject([{data: {from: {epoch: 1}}}])
+    expect(ofKind(events, 'run.started').map(({device}) => device === holder)).toEqual([false])
+    const results = ofKind(events, 'tool.returned')
+    expect(results.map(({device, epoch, data}) => [device, epoch, data.outcome])).toEqual(
+      calls.map(() => [holder, 2, 'ok']),
+    )
+    expect(ofKind(events, 'document.updated').map(({device}) => device)).toEqual(calls.includes(write) ? [holder] : [])
+    await close({a, b})
+  },
+)

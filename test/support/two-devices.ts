@@ -15,15 +15,26 @@ export type Desk = {
 }
 
 /** One device of one person over the real server, its model scripted. */
-export async function openRuntimeOf(shop: TestServer, subject: string, model: ModelSource): Promise<NodeRuntime> {
+export async function openRuntimeOf(
+  shop: TestServer,
+  subject: string,
+  model: ModelSource,
+  tools: typeof deskTools = deskTools,
+): Promise<NodeRuntime> {
   const sync = {link: await shop.link(subject), token: await shop.token(subject)}
-  return await openRuntime({agent: desk, model, tools: deskTools, dataDir: 'memory://', sync, retryDelayMs: 1})
+  return await openRuntime({agent: desk, model, tools, dataDir: 'memory://', sync, retryDelayMs: 1})
 }
 
 /** A device that starts a session, or another of the same person that has it too. */
-export async function openDesk(shop: TestServer, subject: string, steps: ScriptedStep[], joins?: Desk): Promise<Desk> {
+export async function openDesk(
+  shop: TestServer,
+  subject: string,
+  steps: ScriptedStep[],
+  joins?: Desk,
+  tools?: typeof deskTools,
+): Promise<Desk> {
   const model = scriptedModel(steps)
-  const runtime = await openRuntimeOf(shop, subject, model)
+  const runtime = await openRuntimeOf(shop, subject, model, tools)
   const session = joins ? await joined(runtime, joins) : await runtime.openSession({agent: 'desk'})
   const online = async (on: boolean) => {
     await runtime.setOnline(on)
