@@ -48,10 +48,11 @@ async function bothShow(pages: Page[], name: Name, parts: string[]): Promise<str
   return shown
 }
 
-describe('plan and reply, written by the agent and the person in two tabs without a connection', {
+describe('plan and reply, written by the agent and the person at once, in two tabs without a connection', {
   timeout: 240_000,
 }, () => {
   const byPerson = {
+    while: 'Ask for a photo of the mug before anything is paid.',
     plan: ['First call Lena.\n', 'Last thank her.'],
     reply: ['[Checked by Maya] ', '\nP.S. The blanket is on us.'],
   } as const
@@ -66,11 +67,13 @@ describe('plan and reply, written by the agent and the person in two tabs withou
     await untilBarSays(b, 'Done')
     await switchConnection(a, false)
     await untilBarSays(b, 'Offline by choice')
-    await say(a, 'The mug in A17 arrived broken.')
+    await (await editor(b, 'Plan')).click()
+    // Key by key, so that the agent's steps come in between.
+    await Promise.all([say(a, 'The mug in A17 arrived broken.'), b.keyboard.type(byPerson.while, {delay: 70})])
     await bothShow([a, b], 'Reply', ['€18.00'])
-    await bothShow([a, b], 'Plan', ['Refund €18.00 for A17'])
+    await bothShow([a, b], 'Plan', ['Refund €18.00 for A17', byPerson.while])
     await Promise.all([type(a, 'Plan', 'Home', byPerson.plan[0]), type(b, 'Plan', 'End', byPerson.plan[1])])
-    plan = await bothShow([a, b], 'Plan', [...byPerson.plan, 'Refund €18.00 for A17'])
+    plan = await bothShow([a, b], 'Plan', [...byPerson.plan, byPerson.while, 'Refund €18.00 for A17'])
     await Promise.all([type(a, 'Reply', 'Home', byPerson.reply[0]), type(b, 'Reply', 'End', byPerson.reply[1])])
     reply = await bothShow([a, b], 'Reply', [...byPerson.reply, '€18.00'])
   })
