@@ -1,4 +1,5 @@
 import {useEffect, useMemo, useState} from 'react'
+import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
 import {navigate, type Run, useLatest} from '../hooks.ts'
@@ -48,7 +49,7 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, co
     let current = true
     if (!runtime || id === null || here) return
     void run(async () => {
-      const session = await runtime.openSession({session: id})
+      const session = await runtime.openSession({session: id}).catch(inOwnWords)
       if (current) setOpened(session)
     }).then(done => current && setFailed(done ? null : attempt))
     return () => {
@@ -58,6 +59,11 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, co
   const subscribe = useMemo(() => session?.subscribe.bind(session) ?? null, [session])
   const view = useLatest<SessionView | null>(subscribe, null)
   return {session, view, opening: id !== null && view === null && failed !== attempt}
+}
+
+function inOwnWords(error: unknown): never {
+  if (!HoldfastError.is(error, 'not_found')) throw error
+  throw new Error('There is no such conversation, or it is not yours. Here you begin a new one.', {cause: error})
 }
 
 /** Opens the conversation that was used last, once, when the address names none and no new one has been begun. */

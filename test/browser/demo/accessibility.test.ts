@@ -21,6 +21,14 @@ describe('no serious or critical accessibility fault', () => {
     expect(await faultsOf(desk)).toEqual([])
   })
 
+  test('on the address of no conversation, which says so and begins a new one', async () => {
+    const page = await site.openTab('/?session=ses_01890000-0000-7000-8000-000000000000')
+    await page.getByText('There is no such conversation, or it is not yours.').waitFor()
+    await page.getByRole('heading', {name: 'What does the customer need?'}).waitFor()
+    expect(await faultsOf(page)).toEqual([])
+    await page.close()
+  })
+
   test('on the empty inbox', async () => {
     await inbox.getByRole('heading', {name: 'Nothing waits for you'}).waitFor()
     expect(await faultsOf(inbox)).toEqual([])
