@@ -62,6 +62,17 @@ describe('a Postgres that failed', () => {
     },
   )
 
+  test('[SYNC-5] a statement whose files could not be written through is not acknowledged, and is here only if it is on disk', async () => {
+    const {db, close} = await open()
+    await db.exec('create table kept (id int)')
+    const files = Reflect.get(db, 'fs') as {syncToFs(): Promise<void>}
+    files.syncToFs = () => Promise.reject(new Error('no room'))
+    await expect(db.query('insert into kept values (1)')).rejects.toMatchObject({code: 'peer_gone'})
+    await expect(count(db)).rejects.toMatchObject({code: 'peer_gone'})
+    expect(stops).toMatchObject([{message: expect.stringContaining('no room')}])
+    await close()
+  })
+
   test('[SYNC-5] an error of its own, or no room for a table, refuses one statement and stops nothing', async () => {
     const {db, close} = await open()
     await db.exec('create table kept (id int)')

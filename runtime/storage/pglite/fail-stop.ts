@@ -2,16 +2,13 @@ import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
 import type {Stopped} from './opened-database.ts'
 
-/** Stops a database as a crash would: what it was doing, and every later call, rejects with 'peer_gone'. */
-export type Stop = (cause: unknown) => HoldfastError
-
 /**
  * PGlite swallows whatever is thrown out of Postgres that is not one of Postgres' own errors: an abort, a trap, a file
  * system that failed. It says that the statement worked, and answers every later one with no rows. This makes it
- * fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983): nothing is answered from the first fault on,
- * `stopped` is told, and the next open recovers from the write-ahead log. [CUS-5, SYNC-5]
+ * fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983): from the first fault on every call rejects with
+ * 'peer_gone', `stopped` is told, and the next open recovers from the write-ahead log. [CUS-5, SYNC-5]
  */
-export function failStop(db: PGlite, stopped: Stopped = () => {}): Stop {
+export function failStop(db: PGlite, stopped: Stopped = () => {}): void {
   const machine = db.Module
   const {_PostgresMainLoopOnce: runOnce, _PostgresMainLongJmp: recover} = machine
   const ownError: unknown = Reflect.get(db, 'POSTGRES_MAIN_LONGJMP')
@@ -50,7 +47,9 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}): Stop {
       throw stop(error)
     }
   }
-  return stop
+  // Whether what failed here is on disk nobody knows; a later sync that works would make true what was refused.
+  const sync = db.syncToFs.bind(db)
+  db.syncToFs = () => sync().catch(error => Promise.reject(stop(error)))
 }
 
 function gone(cause: unknown): HoldfastError {

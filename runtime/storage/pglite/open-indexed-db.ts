@@ -14,9 +14,8 @@ export async function openIndexedDb(
   for (let number = 1; ; number++) {
     const place = number === 1 ? `holdfast-${name}` : `holdfast-${name}~${number}`
     if (!(await exists(place))) return begin(place, prepared, number, onStopped)
-    const started = await startPGlite({dataDir: `idb://${place}`}, onStopped).catch(() => undefined)
-    if (!started) continue
-    const {db} = started
+    const db = await startPGlite({dataDir: `idb://${place}`}, onStopped).catch(() => undefined)
+    if (!db) continue
     if (await orClose(db, readGeneration(db))) return {db, fresh: false, close: () => db.close()}
     await db.close()
   }
@@ -29,7 +28,7 @@ async function begin(
   onStopped: Stopped | undefined,
 ): Promise<OpenedDatabase> {
   const loadDataDir = await prepared()
-  const {db} = await startPGlite({dataDir: `idb://${place}`, loadDataDir}, onStopped)
+  const db = await startPGlite({dataDir: `idb://${place}`, loadDataDir}, onStopped)
   await orClose(db, writeGeneration(db, crypto.randomUUID()))
   return {db, fresh: true, ...(number > 1 && {recovered: 'quarantined'}), close: () => db.close()}
 }

@@ -28,7 +28,7 @@ const markerFile = 'generation'
  */
 export async function openNodeDatabase({dataDir, onStopped}: NodeDatabaseOptions): Promise<OpenedDatabase> {
   if (dataDir.startsWith('memory://')) {
-    const {db} = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
+    const db = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
     return {db, fresh: true, close: () => db.close()}
   }
   const folder = resolve(dataDir)
@@ -71,7 +71,7 @@ async function beginAgain(folder: string, onStopped?: Stopped): Promise<Opened> 
 
 async function openExisting(database: string, generation: string, onStopped?: Stopped): Promise<PGlite> {
   if (!(await exists(join(database, 'PG_VERSION')))) throw damaged('its files are gone')
-  const {db} = await startPGlite({dataDir: database}, onStopped).catch(error => {
+  const db = await startPGlite({dataDir: database}, onStopped).catch(error => {
     throw damaged('Postgres did not start on it', error)
   })
   await orClose(db, requireGeneration(db, generation))
@@ -79,16 +79,16 @@ async function openExisting(database: string, generation: string, onStopped?: St
 }
 
 async function generationOf(database: string): Promise<string | undefined> {
-  const started = await startPGlite({dataDir: database}).catch(() => undefined)
-  const generation = started && (await readGeneration(started.db).catch(() => undefined))
-  await started?.db.close()
+  const db = await startPGlite({dataDir: database}).catch(() => undefined)
+  const generation = await (db && readGeneration(db).catch(() => undefined))
+  await db?.close()
   return generation
 }
 
 async function begin(folder: string, onStopped?: Stopped): Promise<Opened> {
   const database = join(folder, databaseFolder)
   await mkdir(database, {recursive: true})
-  const {db} = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
+  const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
   const generation = crypto.randomUUID()
   await orClose(db, writeGeneration(db, generation))
   await writeFile(join(folder, markerFile), generation)

@@ -84,9 +84,7 @@ async function boot(
 ): Promise<PGlite> {
   const fs = new OpfsFilesystem(path)
   try {
-    const {db, stop} = await startPGlite({...options, fs}, onStopped)
-    fs.onFault = stop
-    return db
+    return await startPGlite({...options, fs}, onStopped)
   } catch (error) {
     await fs.abandon()
     throw understood(error, fs.booting)

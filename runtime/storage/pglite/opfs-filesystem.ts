@@ -20,8 +20,6 @@ type Node = OpfsAhpFS['state']['root'] | OpfsAhpFS['state']['root']['children'][
  * tell Postgres of a full disk in Postgres' own terms, so that a statement is refused instead of the machine broken.
  */
 export class OpfsFilesystem extends OpfsAhpFS {
-  /** Told of what leaves the files in doubt; throws what the caller of the database is to see. */
-  onFault: (cause: unknown) => HoldfastError = cause => HoldfastError.from(cause)
   /** Code and assets are loaded, so whatever fails from here on is the data's fault. */
   booting = false
   readonly #path: string[]
@@ -50,13 +48,9 @@ export class OpfsFilesystem extends OpfsAhpFS {
     await super.initialSyncFs()
   }
 
-  /** After each statement: what fails here leaves open whether the statement is on disk, and the tree of files half. */
+  /** New handles, for which there may be no room, would be waited for for ever. */
   override async syncToFs(relaxedDurability?: boolean): Promise<void> {
-    try {
-      await within(syncingMs, super.syncToFs(relaxedDurability))
-    } catch (cause) {
-      throw this.onFault(cause)
-    }
+    await within(syncingMs, super.syncToFs(relaxedDurability))
   }
 
   /** The stock code truncates the tree before it writes it anew; killed in between, it would lose everything. */
