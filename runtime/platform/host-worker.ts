@@ -59,9 +59,9 @@ async function run<S extends object, Config>(
   deadlines: Deadlines,
   {target, hide}: {target: Target; hide(): void},
 ): Promise<void> {
-  const self = crypto.randomUUID()
-  await declareAlive(name, self)
-  const leadership = openLeadership(name, self, link => follow(link, target, deadlines))
+  const id = crypto.randomUUID()
+  await declareAlive(name, id)
+  const leadership = openLeadership(name, id, link => follow(link, target, deadlines))
   let opened: Opened<S> | undefined
   const crash = (error: HoldfastError) => {
     // While it is being opened the open itself fails, and is tried again here.
@@ -70,8 +70,10 @@ async function run<S extends object, Config>(
     hide()
     leadership.close()
     reportError(error)
+    // Its page may be frozen and replace nothing: the lock must not wait for that.
+    self.close()
   }
-  const context: HostContext = {name, epoch: self, feed: openFeed(name), crash}
+  const context: HostContext = {name, epoch: id, feed: openFeed(name), crash}
   for (let attempt = 1; attempt <= openAttempts; attempt++) {
     const release = await holdLock(channelNames.owner(name), () => yieldTo(opened, leadership, target))
     try {
