@@ -9,6 +9,7 @@ import {
   SignJWT,
 } from 'jose'
 import {v7} from 'uuid'
+import * as z from 'zod'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {type Authenticate, type Principal, principalSchema} from './principal.ts'
 
@@ -106,11 +107,24 @@ function principalOf(payload: JWTPayload): Principal {
   })
 }
 
-/** Says which of the two it is and nothing about the token; a key server that is down is no fault of the caller's. */
+/** What is wrong with a token itself. Whatever else fails, a key server above all, is no fault of the caller's. */
+const faultsOfTokens = [
+  errors.JWTClaimValidationFailed,
+  errors.JWTInvalid,
+  errors.JWSInvalid,
+  errors.JWSSignatureVerificationFailed,
+  errors.JOSEAlgNotAllowed,
+  errors.JOSENotSupported,
+  errors.JWKSNoMatchingKey,
+  errors.JWKSMultipleMatchingKeys,
+  z.ZodError,
+]
+
+/** Says which of the two it is and nothing about the token. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) {
     return new HoldfastError('token_expired', 'The token has expired; ask for a new one and try again.')
   }
-  if (error instanceof errors.JWKSTimeout || error instanceof TypeError) return error
+  if (!faultsOfTokens.some(Fault => error instanceof Fault)) return error
   return new HoldfastError('unauthenticated', 'The token is not valid here.')
 }
