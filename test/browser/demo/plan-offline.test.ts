@@ -52,7 +52,8 @@ describe('plan and reply, written by the agent and the person at once, in two ta
   timeout: 240_000,
 }, () => {
   const byPerson = {
-    while: 'Ask for a photo of the mug before anything is paid.',
+    before: 'Case of Lena Brandt.',
+    while: 'Ask for a photo of the mug before anything is paid. ',
     plan: ['First call Lena.\n', 'Last thank her.'],
     reply: ['[Checked by Maya] ', '\nP.S. The blanket is on us.'],
   } as const
@@ -67,11 +68,14 @@ describe('plan and reply, written by the agent and the person at once, in two ta
     await untilBarSays(b, 'Done')
     await switchConnection(a, false)
     await untilBarSays(b, 'Offline by choice')
-    await (await editor(b, 'Plan')).click()
-    // Key by key, so that the agent's steps come in between.
+    const planOfB = await editor(b, 'Plan')
+    await planOfB.fill(byPerson.before)
+    await bothShow([a, b], 'Plan', [byPerson.before])
+    await planOfB.press('Control+Home')
+    // Key by key, so that the agent's steps come in between; not where it writes, where either may come first.
     await Promise.all([say(a, 'The mug in A17 arrived broken.'), b.keyboard.type(byPerson.while, {delay: 70})])
     await bothShow([a, b], 'Reply', ['€18.00'])
-    await bothShow([a, b], 'Plan', ['Refund €18.00 for A17', byPerson.while])
+    await bothShow([a, b], 'Plan', ['Refund €18.00 for A17', byPerson.while + byPerson.before])
     await Promise.all([type(a, 'Plan', 'Home', byPerson.plan[0]), type(b, 'Plan', 'End', byPerson.plan[1])])
     plan = await bothShow([a, b], 'Plan', [...byPerson.plan, byPerson.while, 'Refund €18.00 for A17'])
     await Promise.all([type(a, 'Reply', 'Home', byPerson.reply[0]), type(b, 'Reply', 'End', byPerson.reply[1])])
