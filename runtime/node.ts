@@ -11,6 +11,7 @@ import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
+import {orClose} from './storage/pglite/opened-database.ts'
 import {pgliteMemory} from './storage/pglite-memory.ts'
 import {openPGliteStore} from './storage/pglite-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
@@ -75,20 +76,22 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const token = new TokenHolder(await firstToken(sync))
   const database = await openNodeDatabase({dataDir})
   const feed = localFeed()
-  const device = await openDeviceRuntime({
-    store: await openPGliteStore(database.db, environment),
-    hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
-    router,
-    environment,
-    link: linkOf(sync, token),
-    subject: () => token.subject(),
-    tenant: () => token.tenant(),
-    setToken: value => token.set(value),
-    publisher: feed,
-    ownMemory: {store: pgliteMemory(database.db), ...memory},
-    log,
-    ...(retryDelayMs !== undefined && {retryDelayMs}),
-  })
+  const device = await orClose(database, async () =>
+    openDeviceRuntime({
+      store: await openPGliteStore(database.db, environment),
+      hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
+      router,
+      environment,
+      link: linkOf(sync, token),
+      subject: () => token.subject(),
+      tenant: () => token.tenant(),
+      setToken: value => token.set(value),
+      publisher: feed,
+      ownMemory: {store: pgliteMemory(database.db), ...memory},
+      log,
+      ...(retryDelayMs !== undefined && {retryDelayMs}),
+    }),
+  )
   const sessions = createSessions({
     service: device.service,
     listen: feed.listen,

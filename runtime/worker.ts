@@ -60,25 +60,26 @@ export function serveAgent<Served extends Agent>(
     retry: retriedMethods,
     async open(config, {name, feed, crash}) {
       const database = await openBrowserDatabase({name, onStopped: crash})
-      const store = await orClose(database.db, openPGliteStore(database.db, systemEnvironment))
       const token = new TokenHolder(config.token)
       const link =
         config.url === null
           ? null
           : httpLink({url: config.url, token: () => token.get(), onTokenRefused: () => feed.publish('token', null)})
-      const device = await openDeviceRuntime({
-        store,
-        hosts,
-        router,
-        environment: systemEnvironment,
-        link,
-        subject: () => token.subject(),
-        tenant: () => token.tenant(),
-        setToken: value => token.set(value),
-        publisher: feed,
-        ownMemory: {store: pgliteMemory(database.db), ...memory},
-        log,
-      })
+      const device = await orClose(database, async () =>
+        openDeviceRuntime({
+          store: await openPGliteStore(database.db, systemEnvironment),
+          hosts,
+          router,
+          environment: systemEnvironment,
+          link,
+          subject: () => token.subject(),
+          tenant: () => token.tenant(),
+          setToken: value => token.set(value),
+          publisher: feed,
+          ownMemory: {store: pgliteMemory(database.db), ...memory},
+          log,
+        }),
+      )
       return {
         service: device.service,
         async close() {

@@ -1,8 +1,8 @@
-import {access} from 'node:fs/promises'
+import {access, mkdtemp, rm} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {expect, test} from 'vitest'
-import {openRuntime} from '../../runtime/node.ts'
+import {agentHost, openRuntime} from '../../runtime/node.ts'
 import {scriptedModel} from '../../runtime/testing.ts'
 import {desk} from '../support/desk.ts'
 
@@ -15,4 +15,16 @@ test('[SYNC-4] what can never bring a token is refused by the name of its field,
     message: expect.stringContaining('sync.token: expected a token or a function that brings one, got undefined'),
   })
   await expect(access(dataDir)).rejects.toThrow('ENOENT')
+})
+
+test('[CUS-5] what cannot run lets go of its folder, so that the next try hears why and not that it is in use', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-twice-'))
+  const agent = {...desk, tools: []}
+  const model = scriptedModel([])
+  const also = [agentHost(agent, {model, tools: {}})]
+  for (let tries = 0; tries < 2; tries++) {
+    await expect(openRuntime({agent, model, tools: {}, also, dataDir})).rejects.toMatchObject({code: 'misconfigured'})
+  }
+  await (await openRuntime({agent, model, tools: {}, dataDir})).close()
+  await rm(dataDir, {recursive: true})
 })

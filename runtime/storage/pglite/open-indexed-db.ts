@@ -16,7 +16,7 @@ export async function openIndexedDb(
     if (!(await exists(place))) return begin(place, prepared, number, onStopped)
     const db = await startPGlite({dataDir: `idb://${place}`}, onStopped).catch(() => undefined)
     if (!db) continue
-    if (await orClose(db, readGeneration(db))) return {db, fresh: false, close: () => db.close()}
+    if (await orClose(db, () => readGeneration(db))) return {db, fresh: false, close: () => db.close()}
     await db.close()
   }
 }
@@ -29,7 +29,7 @@ async function begin(
 ): Promise<OpenedDatabase> {
   const loadDataDir = await prepared()
   const db = await startPGlite({dataDir: `idb://${place}`, loadDataDir}, onStopped)
-  await orClose(db, writeGeneration(db, crypto.randomUUID()))
+  await orClose(db, () => writeGeneration(db, crypto.randomUUID()))
   return {db, fresh: true, ...(number > 1 && {recovered: 'quarantined'}), close: () => db.close()}
 }
 

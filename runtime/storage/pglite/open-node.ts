@@ -74,7 +74,7 @@ async function openExisting(database: string, generation: string, onStopped?: St
   const db = await startPGlite({dataDir: database}, onStopped).catch(error => {
     throw damaged('Postgres did not start on it', error)
   })
-  await orClose(db, requireGeneration(db, generation))
+  await orClose(db, () => requireGeneration(db, generation))
   return db
 }
 
@@ -90,7 +90,7 @@ async function begin(folder: string, onStopped?: Stopped): Promise<Opened> {
   await mkdir(database, {recursive: true})
   const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
   const generation = crypto.randomUUID()
-  await orClose(db, writeGeneration(db, generation))
+  await orClose(db, () => writeGeneration(db, generation))
   await writeFile(join(folder, markerFile), generation)
   return {db, fresh: true}
 }

@@ -52,7 +52,7 @@ async function begin({
   const generation = crypto.randomUUID()
   await writeMarker(folder, {generation, ready: false, damaged})
   const db = await boot([...path, generation], onStopped, {loadDataDir})
-  await orClose(db, writeGeneration(db, generation))
+  await orClose(db, () => writeGeneration(db, generation))
   await writeMarker(folder, {generation, ready: true, damaged})
   return {db, fresh: true, close: () => db.close()}
 }
@@ -73,7 +73,7 @@ async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<Ope
 async function openExisting({folder, path, onStopped}: Place, generation: string): Promise<PGlite> {
   await mendState(await folder.getDirectoryHandle(generation, {create: true}))
   const db = await boot([...path, generation], onStopped)
-  await orClose(db, requireGeneration(db, generation))
+  await orClose(db, () => requireGeneration(db, generation))
   return db
 }
 

@@ -14,12 +14,12 @@ export interface OpenedDatabase {
 /** Told, at most once, that the database stopped by itself: nothing more comes from it, and it is to be opened anew. */
 export type Stopped = (error: HoldfastError) => void
 
-/** Does `work` on a database just opened; should it fail, the files are let go of, for whoever opens them next. */
-export async function orClose<T>(db: PGlite, work: Promise<T>): Promise<T> {
+/** Does `work` on what was just opened; should it fail, the files are let go of, for whoever opens them next. */
+export async function orClose<T>(opened: {close(): Promise<void>}, work: () => Promise<T>): Promise<T> {
   try {
-    return await work
+    return await work()
   } catch (error) {
-    await db.close()
+    await opened.close()
     throw error
   }
 }
