@@ -8,8 +8,6 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
-import {sameJson} from '../protocol/json.ts'
-import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
@@ -24,6 +22,7 @@ import type {Pause} from './provider-pause.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
+import type {RunSignal} from './run-signal.ts'
 import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
 import {StepViews} from './step-views.ts'
@@ -66,10 +65,12 @@ export type AroundStep = (step: NextStep, log: Pick<SessionLog, 'state'>, perfor
 
 /** Performs one step at a time and appends its outcome; keeps nothing between steps that the log does not have. */
 export class StepPerformer {
-  #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
   readonly #views: StepViews
 
-  constructor(private readonly parts: LoopParts) {
+  constructor(
+    private readonly parts: LoopParts,
+    private readonly signal: RunSignal,
+  ) {
     this.#views = new StepViews(parts)
   }
 
@@ -156,7 +157,7 @@ export class StepPerformer {
       range,
       viewTokens,
       model: host.agent.summaries === 'rules' ? null : await this.#model(host, run.pin.model.label),
-      signal: this.#signalFor(run),
+      signal: this.signal.of(run),
       deadlineMs: modelCallMs,
       environment: this.parts.environment,
     })
@@ -175,7 +176,7 @@ export class StepPerformer {
       model,
       view,
       tools: host.agent.tools,
-      over: this.#signalFor(run),
+      over: this.signal.of(run),
     })
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
@@ -305,7 +306,7 @@ export class StepPerformer {
       tool,
       implementation,
       deadlineMs,
-      signal: this.#signalFor(run),
+      signal: this.signal.of(run),
       context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
   }
@@ -340,35 +341,6 @@ export class StepPerformer {
   #run(state: SessionState): RunState {
     if (!state.run) throw new HoldfastError('internal', 'this step needs a run')
     return state.run
-  }
-
-  #signalFor({id: run, pin}: RunState): AbortSignal {
-    const {interruptedBy} = this.parts.log.state
-    if (this.#abort?.run !== run) this.#abort = {run, pin, interruptedBy, controller: new AbortController()}
-    return this.#abort.controller.signal
-  }
-
-  /**
-   * Whatever is under way for a run that was ended elsewhere, or for a step that a newer instruction interrupted, stops
-   * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
-   */
-  abortOvertaken(): void {
-    const {run, interruptedBy, custody} = this.parts.log.state
-    if (!this.#abort) return
-    const ended = run === null || run.id !== this.#abort.run || !isActive(run) || custody.holder !== this.parts.device
-    const moved = !ended && !sameJson(run.pin, this.#abort.pin)
-    if (!ended && !moved && (interruptedBy === null || interruptedBy === this.#abort.interruptedBy)) return
-    this.#abort.controller.abort(
-      new HoldfastError(
-        'cancelled',
-        ended ? 'the run was ended or taken over' : 'a newer instruction or version overtook this',
-      ),
-    )
-    this.#abort = null
-  }
-
-  abortAll(reason: HoldfastError): void {
-    this.#abort?.controller.abort(reason)
   }
 
   /** Ends the run that the failed step belonged to with an error that its log can show. */

@@ -5,6 +5,7 @@ import type {SessionState} from '../protocol/session.ts'
 import {describeAgent} from './describe-agent.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
+import {RunSignal} from './run-signal.ts'
 
 /** What the loop is doing, for whoever waits for it. */
 export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
@@ -28,13 +29,15 @@ export class RunLoop {
   #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
   readonly #performer: StepPerformer
+  readonly #signal: RunSignal
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: () => void
 
   constructor(private readonly parts: LoopParts) {
-    this.#performer = new StepPerformer(parts)
+    this.#signal = new RunSignal(parts)
+    this.#performer = new StepPerformer(parts, this.#signal)
     this.#unsubscribe = parts.log.onChange(() => {
-      this.#performer.abortOvertaken()
+      this.#signal.abortOvertaken()
       this.wake()
     })
   }
@@ -65,7 +68,7 @@ export class RunLoop {
     this.#closed = true
     this.#unsubscribe()
     clearTimeout(this.#alarm)
-    this.#performer.abortAll(new HoldfastError('cancelled', 'the runtime was closed'))
+    this.#signal.abortAll(new HoldfastError('cancelled', 'the runtime was closed'))
     await this.#driving
   }
 

@@ -13,7 +13,7 @@ export interface WorkerKeeper {
 /** A script that cannot be loaded fails for ever, and quickly; a worker that ran and crashed deserves another. */
 const startAttempts = 5
 /** A database with no room crashes whenever it is written to: the next of a row of crashes waits longer. */
-const crashRow = {withinMs: 10_000, firstMs: 250, longestMs: 30_000}
+const crashRow = {withinMs: 10_000, firstMs: 1_000, longestMs: 30_000}
 
 /** Keeps one worker running and `target` pointing at it, until stopped. */
 export function keepWorker(
@@ -54,7 +54,7 @@ export function keepWorker(
 
   function crashed(reason: string): void {
     crashes = performance.now() - startedAt < crashRow.withinMs ? crashes + 1 : 0
-    replace(reason, crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** crashes, crashRow.longestMs))
+    replace(reason, crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** (crashes - 2), crashRow.longestMs))
   }
 
   function replace(reason: string, waitMs = 0): void {

@@ -148,9 +148,13 @@ export class SessionLog {
     // What is decided before the transaction begins keeps nobody else waiting for the database.
     await this.#exclusively(async () => {
       const fresh = await this.#withoutRepeats(this.store, by(actor, drafts))
+      if (fresh.length === 0) return
       const first = this.#fold(this.#record, fresh)
       const second = await this.#followed(first, actor, follow, null)
-      await this.#commit(unit => this.#project(unit, [...first.events, ...second.events]).then(() => [first, second]))
+      await this.#commit(async unit => {
+        await this.#project(unit, [...first.events, ...second.events])
+        return [first, second]
+      })
     })
   }
 
@@ -159,9 +163,7 @@ export class SessionLog {
     await this.#roomInBacklog()
     await this.#exclusively(() =>
       this.#commit(async unit => {
-        const fresh = await this.#withoutRepeats(unit, by(actor, await work(unit, this.#record.current)))
-        const first = this.#fold(this.#record, fresh)
-        await this.#project(unit, first.events)
+        const first = await this.#foldWork(unit, async (unit, state) => by(actor, await work(unit, state)))
         const second = await this.#followed(first, actor, follow, unit)
         await this.#project(unit, second.events)
         return [first, second]
@@ -171,16 +173,14 @@ export class SessionLog {
 
   /** As `appendWith`, each with its own author: work that was done elsewhere joins this log. [CUS-4] */
   appendAuthored(work: Work<Authored>): Promise<void> {
-    return this.#exclusively(() =>
-      this.#commit(async unit => {
-        const folded = this.#fold(
-          this.#record,
-          await this.#withoutRepeats(unit, await work(unit, this.#record.current)),
-        )
-        await this.#project(unit, folded.events)
-        return [folded]
-      }),
-    )
+    return this.#exclusively(() => this.#commit(async unit => [await this.#foldWork(unit, work)]))
+  }
+
+  async #foldWork(unit: UnitOfWork, work: Work<Authored>): Promise<Folded> {
+    const authored = await work(unit, this.#record.current)
+    const folded = this.#fold(this.#record, await this.#withoutRepeats(unit, authored))
+    await this.#project(unit, folded.events)
+    return folded
   }
 
   /** Stores what `work` has folded, each from where the one before it ended. */

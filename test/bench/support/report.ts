@@ -7,8 +7,11 @@ export async function median(runs: number, work: () => Promise<unknown>): Promis
     await work()
     times.push(performance.now() - start)
   }
-  times.sort((a, b) => a - b)
-  return times[Math.floor(times.length / 2)] ?? Number.NaN
+  return middle(times)
+}
+
+export function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 /** One line: what was measured, its yardstick from the same run, their ratio, and what the design asks of it. */

@@ -8,8 +8,10 @@ import {RunLoop} from '../../../runtime/loop/run-loop.ts'
 import {systemEnvironment as env} from '../../../runtime/platform/environment.ts'
 import type {DeviceStore, UnitOfWork} from '../../../runtime/storage/device-store.ts'
 import {SessionLog} from '../../../runtime/storage/session-log.ts'
+import {proxied} from '../../../runtime/testing/crashable-store.ts'
 import {promptModel} from '../../../runtime/testing/prompt-model.ts'
 import {fillSession} from '../../support/fill-session.ts'
+import {middle} from './report.ts'
 
 const lookUp = defineTool({name: 'lookUp', description: 'Read one order.', effect: 'read', input: z.strictObject({})})
 const jot = defineTool({name: 'jot', description: 'Keep in mind.', effect: 'local', input: z.strictObject({})})
@@ -37,9 +39,9 @@ export async function measureStepWrites(store: DeviceStore, tool: string): Promi
   const rounds: StepWrites[] = []
   for (let i = 0; i < 9; i++) rounds.push(await round(store, tool))
   return {
-    ms: median(rounds.map(({ms}) => ms)),
-    transactions: median(rounds.map(({transactions}) => transactions)),
-    appendMs: median(rounds.map(({appendMs}) => appendMs)),
+    ms: middle(rounds.map(({ms}) => ms)),
+    transactions: middle(rounds.map(({transactions}) => transactions)),
+    appendMs: middle(rounds.map(({appendMs}) => appendMs)),
   }
 }
 
@@ -52,11 +54,7 @@ async function round(store: DeviceStore, tool: string): Promise<StepWrites> {
     times.push(other.total.ms - before)
   })
   const {ms, transactions} = run.total
-  return {ms: ms / stepsOfRun, transactions: transactions / stepsOfRun, appendMs: median(times)}
-}
-
-function median(values: number[]): number {
-  return values.sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+  return {ms: ms / stepsOfRun, transactions: transactions / stepsOfRun, appendMs: middle(times)}
 }
 
 type Watched = Awaited<ReturnType<typeof openWatched>>
@@ -90,19 +88,13 @@ async function openWatched(store: DeviceStore) {
 
 /** The unit, adding up what its calls take. */
 function timed(unit: UnitOfWork, waited: {ms: number}): UnitOfWork {
-  return new Proxy(unit, {
-    get(of, method) {
-      const call: unknown = Reflect.get(of, method)
-      if (typeof call !== 'function') return call
-      return async (...args: unknown[]) => {
-        const start = performance.now()
-        try {
-          return await call.apply(of, args)
-        } finally {
-          waited.ms += performance.now() - start
-        }
-      }
-    },
+  return proxied(unit, (_, method) => async (...args: unknown[]) => {
+    const start = performance.now()
+    try {
+      return await method(...args)
+    } finally {
+      waited.ms += performance.now() - start
+    }
   })
 }
 
