@@ -62,7 +62,7 @@ describe('a Postgres that failed', () => {
     },
   )
 
-  test('[SYNC-5] a statement whose files could not be written through is not acknowledged, and is here only if it is on disk', async () => {
+  test('[SYNC-5] a statement whose files could not be written through is not acknowledged, and nothing after it is', async () => {
     const {db, close} = await open()
     await db.exec('create table kept (id int)')
     const files = Reflect.get(db, 'fs') as {syncToFs(): Promise<void>}

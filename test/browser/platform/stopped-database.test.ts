@@ -46,7 +46,7 @@ describe('a database that cannot go on', () => {
     expect(await afterReload(leader, 'dying')).toEqual({recovered: null, ids: ['before', 'mine', 'theirs']})
   })
 
-  test('[SYNC-5] a write with no room left is not acknowledged, and every acknowledged row outlives it', async () => {
+  test('[SYNC-5] a write that finds no room in the write-ahead log goes to the next worker, and every acknowledged row outlives it', async () => {
     const page = await site.openTab('no-room')
     expect(await insert(page, 'before')).toBe('kept')
     await breakWrites(page, 'full')
