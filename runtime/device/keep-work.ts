@@ -5,6 +5,7 @@ import type {CallId, DeviceId, EventId, GeneratedIds, RunId, SessionId, StepId} 
 import type {Manifest} from '../protocol/manifest.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import {initialSession} from '../protocol/session.ts'
+import {manifestsAmong, shownEvents} from '../protocol/shown-events.ts'
 import type {Authored} from '../storage/session-log.ts'
 
 export type KeptWork = {
@@ -44,8 +45,10 @@ class Branch {
   readonly #calls = new Map<CallId, CallId>()
   readonly #events = new Map<EventId, EventId>()
   readonly #before: readonly Event[]
+  readonly #manifestOf: ReturnType<typeof manifestsAmong>
 
   constructor(private readonly parts: KeptWork) {
+    this.#manifestOf = manifestsAmong([...parts.before, ...parts.work])
     this.#before = parts.before.filter((event): event is Event => !('unreadable' in event))
   }
 
@@ -158,11 +161,14 @@ class Branch {
     this.#again(source, {kind: source.kind, data, ...this.#ref(), step})
   }
 
+  /** It names all of its events: the step that it went on from may be one that the branch has no copy of. */
   #manifest(manifest: Manifest): Manifest {
-    const {events, answers, summary} = manifest
+    const {continues, answers, summary, ...rest} = manifest
+    const shown = shownEvents(manifest, this.#manifestOf)
     return {
-      ...manifest,
-      events: events.map(id => this.#here(id)),
+      ...rest,
+      ...(continues && !shown && {continues}),
+      events: (shown ?? manifest.events).map(id => this.#here(id)),
       answers: answers.map(id => this.#here(id)),
       ...(summary && {summary: this.#here(summary)}),
     }

@@ -2,6 +2,7 @@ import type {DocumentReader} from '../documents/document-reader.ts'
 import type {EventOf, LoggedEvent} from '../protocol/event.ts'
 import type {Json} from '../protocol/json.ts'
 import type {ModelView} from '../protocol/model-view.ts'
+import {manifestsAmong, shownEvents} from '../protocol/shown-events.ts'
 import {foldSlots, noSlots, type Slots, slotHistoryKinds} from '../protocol/slots.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import {canonicalHash} from './canonical-hash.ts'
@@ -83,7 +84,12 @@ function agentOf({hosts}: RebuildParts, step: Prepared, lacking: Lacking): Pick<
 }
 
 async function eventsOf({store}: RebuildParts, step: Prepared, lacking: Lacking): Promise<LoggedEvent[]> {
-  const {events: ids} = step.data.manifest
+  const {manifest} = step.data
+  const {continues} = manifest
+  const earlier = continues ? await store.byIds([continues.step]) : []
+  const shown = shownEvents(manifest, manifestsAmong(earlier))
+  if (!shown) lacking.push({part: 'turns', why: 'The step that this one goes on from is not on this device.'})
+  const ids = shown ?? manifest.events
   const events = await store.byIds(ids)
   const usable = new Set(events.filter(isForModel).map(({id}) => id))
   for (const id of ids) {

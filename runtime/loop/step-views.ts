@@ -3,6 +3,7 @@ import type {Draft} from '../protocol/event.ts'
 import type {EventId, StepId} from '../protocol/ids.ts'
 import type {RunState} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
+import type {NamedStep} from '../protocol/shown-events.ts'
 import type {Follow} from '../storage/session-log.ts'
 import type {Agent, AgentHost} from './define.ts'
 import {goesOnWith} from './next-step.ts'
@@ -15,7 +16,7 @@ import {readAll, readFurther, readSources, sourcesOf, type ViewSources} from './
 
 /** Prepares the view of each step and has the last one at hand, which only another worker must build again. [VIEW-1] */
 export class StepViews {
-  #last: {step: StepId; view: PreparedView} | null = null
+  #last: {step: StepId; view: PreparedView; continues: NamedStep | null} | null = null
 
   constructor(private readonly parts: LoopParts) {}
 
@@ -73,8 +74,15 @@ export class StepViews {
     const {state, run, agent, answers, sources} = of
     const view = prepareView(agent, sources.seen, sources.beside)
     const step = this.parts.environment.id('step')
-    const manifest = await manifestOf(agent, sources, view, answers)
-    this.#last = {step, view}
+    const earlier = this.#namedStep(run)
+    const manifest = await manifestOf({agent, sources, view, answers, earlier})
+    this.#last = {step, view, continues: manifest.continues ? earlier : null}
     return {...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}), step}
+  }
+  /** The step of the run that the last one went on from, or the last one itself; unknown when another worker made it. */
+  #namedStep({step}: RunState): NamedStep | null {
+    const last = this.#last
+    if (!step || last?.step !== step.id) return null
+    return last.continues ?? {step: step.prepared, events: last.view.events}
   }
 }

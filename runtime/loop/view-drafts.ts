@@ -2,6 +2,7 @@ import {estimateTokens} from '../protocol/estimate-tokens.ts'
 import type {DataOf} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
 import {type Manifest, viewBuilder} from '../protocol/manifest.ts'
+import {type NamedStep, namesOf} from '../protocol/shown-events.ts'
 import type {Range} from './compact-view.ts'
 import type {Agent} from './define.ts'
 import {buildView, type prepareView} from './prepare-view.ts'
@@ -9,15 +10,20 @@ import {promptHash} from './prompt-hash.ts'
 import type {Beside} from './view-sections.ts'
 import type {ViewSources} from './view-sources.ts'
 
+export type Viewed = {
+  agent: Agent
+  sources: ViewSources
+  view: ReturnType<typeof prepareView>
+  answers: EventId[]
+  /** A step of the same run to go on from. */
+  earlier: NamedStep | null
+}
+
 /** Everything by which exactly this view can be built again. [VIEW-2] */
-export async function manifestOf(
-  agent: Agent,
-  {beside, references, transforms}: ViewSources,
-  view: ReturnType<typeof prepareView>,
-  answers: EventId[],
-): Promise<Manifest> {
+export async function manifestOf({agent, sources, view, answers, earlier}: Viewed): Promise<Manifest> {
+  const {beside, references, transforms} = sources
   return {
-    events: view.events,
+    ...namesOf(view.events, earlier),
     answers,
     estimatedTokens: view.estimatedTokens,
     promptHash: await promptHash(view),

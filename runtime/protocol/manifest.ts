@@ -29,8 +29,13 @@ export const viewBuilder = 2
  * optional came later; a manifest without it is read as it was meant when it was written.
  */
 export const manifestSchema = z.strictObject({
-  /** The transcript events that the view was made from, oldest first. */
+  /** The transcript events that the view was made from, oldest first; with `continues`, what follows after those. */
   events: z.array(eventIdSchema).max(5000),
+  /**
+   * A step of the same run that names all of its events: they stand before these, but for those from position `from`
+   * up to `to`.
+   */
+  continues: z.strictObject({step: eventIdSchema, from: z.int().nonnegative(), to: z.int().nonnegative()}).optional(),
   /** Messages that this step is the first to see. */
   answers: z.array(eventIdSchema).max(500),
   estimatedTokens: z.int().nonnegative(),

@@ -6,6 +6,7 @@ import {type Json, jsonObjectSchema, sameJson} from './json.ts'
 import {type LocalRecords, overPassport, overReasons, type Passport, passportOf} from './passport.ts'
 import {approvalRecordSchema, operationRecordSchema, recordsOf, stepUsageSchema} from './run-records.ts'
 import {initialSession, isFenced, type SessionState} from './session.ts'
+import {manifestsAmong, shownEvents} from './shown-events.ts'
 
 const count = z.number().nonnegative()
 
@@ -197,12 +198,16 @@ function orderFaults({events, session}: RunExport): string[] {
 /** What the run's steps name must be there: else the prompts could not be rebuilt, nor the calls told. [VIEW-2, LOG-7] */
 function referenceFaults({run, inherited, events: own}: RunExport, events: readonly LoggedEvent[]): string[] {
   const here = new Set([...own, ...inherited].map(({id}) => id))
+  const manifestOf = manifestsAmong(events)
   const open = new Set<string>()
   const faults: string[] = []
   for (const event of events) {
     if (event.run !== run || 'unreadable' in event) continue
     if (event.kind === 'step.prepared') {
-      const lacking = event.data.manifest.events.filter(id => !here.has(id))
+      const {manifest} = event.data
+      const shown = shownEvents(manifest, manifestOf)
+      if (!shown) faults.push(`events: step ${event.step} goes on from ${manifest.continues?.step}, which is not here`)
+      const lacking = (shown ?? manifest.events).filter(id => !here.has(id))
       faults.push(...lacking.map(id => `events: step ${event.step} was shown ${id}, which is not here`))
       faults.push(...[...open].map(call => `events: call ${call} has no result before the next step`))
     }
@@ -219,8 +224,10 @@ function referenceFaults({run, inherited, events: own}: RunExport, events: reado
 /** The events that the run's steps were shown and that are not the session's own. */
 export function inheritedIds(events: readonly LoggedEvent[], run: RunId): Set<string> {
   const own = new Set<string>(events.map(({id}) => id))
-  const shown = events.flatMap(event =>
-    event.kind === 'step.prepared' && !('unreadable' in event) && event.run === run ? event.data.manifest.events : [],
-  )
+  const manifestOf = manifestsAmong(events)
+  const shown = events.flatMap(event => {
+    if (event.kind !== 'step.prepared' || 'unreadable' in event || event.run !== run) return []
+    return shownEvents(event.data.manifest, manifestOf) ?? event.data.manifest.events
+  })
   return new Set(shown.filter(id => !own.has(id)))
 }

@@ -10,9 +10,9 @@ import {
   type Envelope,
   type Event,
   eventContent,
-  eventVersion,
   type LoggedEvent,
   readEvent,
+  versionOf,
 } from '../protocol/event.ts'
 import {evolve} from '../protocol/evolve.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
@@ -322,7 +322,7 @@ export class SessionLog {
       deviceSeq,
       actor,
       at: at ?? this.environment.now(),
-      v: eventVersion,
+      v: versionOf(draft.kind),
       ...draft,
     })
     if ('unreadable' in event) throw new HoldfastError('bad_input', `event.kind: ${event.unreadable}`)

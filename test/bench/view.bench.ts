@@ -72,7 +72,7 @@ async function prepare({log, state}: Awaited<ReturnType<typeof longSession>>) {
   const sources = await readSources(parts, state, {agent, viewTokens: agent.budgets.viewTokens, answers: []})
   if (!sources.beside.summary || sources.beside.documents.length === 0) throw new Error('a part of the view is missing')
   const view = prepareView(agent, sources.seen, sources.beside)
-  return manifestOf(agent, sources, view, [])
+  return manifestOf({agent, sources, view, answers: [], earlier: null})
 }
 
 test('preparing a view with summary, document and slots at 100,000 events, against 1,000', async () => {

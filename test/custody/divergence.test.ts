@@ -108,9 +108,18 @@ test('[CUS-4] [RUN-6] kept, it goes on as a branch from what it rested on, and i
   expect(view.rejected).toBe(0)
   expect(view.passport?.branch?.from).toEqual({session: a.session.id, seq: before.divergence?.base})
   await reads(branch.document('draft'), 'Lena waits.')
-  const kinds = (await log('ben', branch.id)).map(({kind}) => kind)
+  const events = await log('ben', branch.id)
+  const kinds = events.map(({kind}) => kind)
   expect(kinds[0]).toBe('session.forked')
   expect(kinds).not.toContain('operation.proposed')
+
+  // What its model was shown before it was cut off is still to be had, the step that named it or not.
+  const steps = events.filter(({kind}) => kind === 'step.prepared')
+  expect(steps).toHaveLength(3)
+  const rebuilt = await Promise.all(steps.map(({run, step}) => a.runtime.viewOf(run!, step!)))
+  expect(rebuilt.map(one => one && {exact: one.exact, lacking: one.lacking})).toEqual(
+    steps.map(() => ({exact: true, lacking: []})),
+  )
 
   // Out of the way in the original, and nothing of it is lost there.
   const original = await until(a.session, one => one.divergence?.resolution?.choice === 'keep')

@@ -3,6 +3,7 @@ import {describe, expect, test} from 'vitest'
 import {buildView} from '../../runtime/loop/prepare-view.ts'
 import {promptHash} from '../../runtime/loop/prompt-hash.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
+import {manifestsAmong, shownEvents} from '../../runtime/protocol/shown-events.ts'
 import {openPGliteStore} from '../../runtime/storage/pglite-store.ts'
 import {type ScriptedStep, scriptedModel} from '../../runtime/testing.ts'
 import {until} from '../support/crashable-device.ts'
@@ -39,7 +40,7 @@ describe('the transcript taken for what the model saw', () => {
     expect(steps).toHaveLength(4)
     for (const [i, {data}] of steps.entries()) {
       const sent = model.calls[i] as LanguageModelV3CallOptions
-      const rebuilt = buildView(deskAgent, await store.byIds(data.manifest.events))
+      const rebuilt = buildView(deskAgent, await store.byIds(shownEvents(data.manifest, manifestsAmong(log)) ?? []))
       expect(rebuilt.prompt).toEqual(sent.prompt)
       expect(rebuilt.tools).toEqual(sent.tools)
       expect(await promptHash(rebuilt)).toBe(data.manifest.promptHash)

@@ -6,6 +6,7 @@ import {type AgentHost, defineAgent, defineTool, type LocalToolContext} from '..
 import type {MemoryItem, ViewMemory} from '../../runtime/loop/view-memory.ts'
 import type {Session} from '../../runtime/page/page-runtime.ts'
 import type {RunId, StepId} from '../../runtime/protocol/ids.ts'
+import type {Manifest} from '../../runtime/protocol/manifest.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {type ScriptedStep, scriptedModel} from '../../runtime/testing.ts'
 import {type Device, openDevice, until} from '../support/crashable-device.ts'
@@ -210,6 +211,47 @@ async function opened(device: Device, id: string): Promise<Session> {
   }
 }
 
+test('[VIEW-2] a later step of a run names only what its view adds; another worker goes on, and all are found again', async () => {
+  const db = await database()
+  const keeps = (n: number): ScriptedStep => ({calls: [{tool: 'keep', input: {n}}]})
+  const first = await deviceOn(db, [
+    keeps(1),
+    keeps(2),
+    keeps(3),
+    {text: 'Kept.'},
+    keeps(4),
+    {until: new Promise(() => {})},
+  ])
+  const session = await first.sessions.openSession({agent: 'desk'})
+  await say(session, 'Keep these.')
+  await session.send('And this.')
+  await until(session, () => first.model.calls.length === 6)
+  const sent = first.model.calls.map(({prompt}) => JSON.stringify(prompt))
+  await first.close()
+  devices.splice(devices.indexOf(first), 1)
+
+  const second = await deviceOn(db, [keeps(5), {text: 'All kept.'}])
+  await until(await second.session(session.id), view => view.settled && view.status === 'completed')
+  expect(JSON.stringify(second.model.calls[0]?.prompt)).toBe(sent[5])
+
+  const steps = (await events(db, session.id, 'step.prepared')).map(({data}) => data.manifest as Manifest)
+  const named = steps.map(({events, continues}) => [events.length, continues !== undefined])
+  expect(named).toEqual([
+    [1, false],
+    [2, true],
+    [4, true],
+    [6, true],
+    // Another run names all of its own; so does the first step that another worker prepares.
+    [9, false],
+    [2, true],
+    [13, false],
+  ])
+  const views = await rebuilt(second, db, session.id)
+  expect(views.every(({exact}) => exact)).toBe(true)
+  const all = [...sent, JSON.stringify(second.model.calls[1]?.prompt)]
+  expect(views.map(({prompt}) => JSON.stringify(prompt))).toEqual(all)
+}, 60_000)
+
 describe('what can no longer be built again', () => {
   const items: MemoryItem[] = [{id: 'mem-1', revision: 3, text: 'Prefers tea.', source: 'an earlier session'}]
   const memory = (known: () => MemoryItem[]): ViewMemory => ({
@@ -240,6 +282,22 @@ describe('what can no longer be built again', () => {
     const newer = await deviceOn(db, [], {over: {version: '2.0.0'}, memory: memory(() => items)})
     const [old] = await rebuilt(newer, db, session.id)
     expect(old).toMatchObject({exact: false, lacking: [{part: 'instructions', why: expect.stringContaining('1.0.0')}]})
+  }, 60_000)
+
+  test('[VIEW-2] is named: a step whose events another one names, when that is gone', async () => {
+    const db = await database()
+    const device = await deviceOn(db, [{calls: [{tool: 'keep', input: {n: 1}}]}, {text: 'Kept.'}])
+    const session = await device.sessions.openSession({agent: 'desk'})
+    await say(session, 'Keep it.')
+    const [named, later] = await events(db, session.id, 'step.prepared')
+    await db.query('delete from holdfast_events where body like $1 and kind = $2', [
+      `%"${named?.step}"%`,
+      'step.prepared',
+    ])
+    expect(await device.sessions.viewOf(later!.run, later!.step)).toMatchObject({
+      exact: false,
+      lacking: [{part: 'turns', why: expect.stringContaining('goes on from')}],
+    })
   }, 60_000)
 
   test('[VIEW-2] a manifest of the first kind is still read, and its prompt found', async () => {

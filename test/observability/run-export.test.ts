@@ -48,6 +48,15 @@ async function fromServer(run: RunId, subject = scene.subject) {
 }
 const fromDevice = async (run: RunId) => (await scene.device.sessions.exportRun(run)) as RunExport
 
+/** Takes away what the step says from which a later one goes on. */
+function withoutNamedStep(file: RunExport): void {
+  const manifests = file.events.map(({data}) => data.manifest as {continues?: {step: string}} | undefined)
+  const step = manifests.find(manifest => manifest?.continues)?.continues?.step
+  const earlier = file.events.find(({id}) => id === step)
+  if (!earlier) throw new Error('no step goes on from another')
+  Object.assign(earlier, {kind: 'message.posted', data: {text: 'nothing'}})
+}
+
 describe('a run as one file', () => {
   test.each([
     ['the latest', 1],
@@ -85,6 +94,7 @@ describe('a run as one file', () => {
     ['an event that is missing', file => void file.events.splice(3, 1), 'expected seq 4'],
     ['an event twice', file => void file.events.push(file.events[0]!), 'one id stands for two'],
     ['a message that was never shown', file => void Object.assign(file.events[1]!, {id: file.events[0]!.id}), 'shown'],
+    ['a step that goes on from none', withoutNamedStep, 'goes on from'],
     ['an event that nobody can read', file => void Object.assign(file.events[2]!, {data: {}}), 'events: '],
     ['another run', file => void Object.assign(file, {run: 'run_01890000-0000-7000-8000-000000000000'}), 'not among'],
     ['no format', file => void Object.assign(file, {format: 'zip'}), 'format'],

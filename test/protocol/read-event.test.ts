@@ -84,6 +84,7 @@ describe('what this version does not know', () => {
   const newer: [string, Partial<Envelope>, string][] = [
     ['an unknown kind', {kind: 'goal.closed', data: {anything: ['goes', null]}}, 'kind "goal.closed" is not known'],
     ['a newer version', {v: 2, data: {text: 'hi', tone: 'kind'}}, 'version 2 of "message.posted" is newer than 1'],
+    ['a newer version of a kind that has had two', {kind: 'step.prepared', v: 3, data: {}}, 'is newer than 2'],
     ['a kind named like a method', {kind: 'message.constructor'}, 'is not known'],
   ]
   test.each(newer)('[LOG-4] %s is kept whole and says why it cannot be read', (_, change, why) => {

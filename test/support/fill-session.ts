@@ -1,5 +1,5 @@
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
-import {type Envelope, eventVersion, readEvent} from '../../runtime/protocol/event.ts'
+import {type Envelope, readEvent} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {initialSession} from '../../runtime/protocol/session.ts'
@@ -17,7 +17,7 @@ export async function fillSession(store: DeviceStore, id: SessionId, count: numb
     device,
     deviceSeq: seq,
     at: seq,
-    v: eventVersion,
+    v: 1,
   })
   const person = {type: 'person', subject: 'bench'}
   const agent = {type: 'agent', name: 'desk'}
