@@ -129,6 +129,8 @@ export interface UnitOfWork extends BlobReads {
   /** The last confirmed event before `seq` that this device wrote before its own `deviceSeq`; 0 for none. */
   lastOwn(session: SessionId, device: DeviceId, before: {seq: number; deviceSeq: number}): Promise<number>
   save(record: SessionRecord): Promise<void>
+  /** As `save`, of a session that this device has only appended to: its confirmed state is as it was saved last. */
+  advance(record: SessionRecord): Promise<void>
   pending(session: SessionId): Promise<LoggedEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
   /** Sessions that branched off this one, with the last event that each inherits. */

@@ -67,13 +67,15 @@ function unitOfWork(tx: Transaction): UnitOfWork {
   return {
     append: async (events, head) => {
       const rows = events.map(event => ({event, status: 'pending' as const, place: endOfLog, basedOn: head}))
-      await insertEvents(tx, rows)
+      await insertEvents(tx, rows, '')
       for (const event of events) await requireBlobs(tx, event)
     },
     confirm: events =>
       insertEvents(
         tx,
         events.map(event => ({event, status: 'accepted', place: event.seq ?? 0, basedOn: null})),
+        `on conflict (id) do update
+         set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
       ),
     reject: async (id, reason, head) => {
       await tx.query(
@@ -85,6 +87,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     ...blobReads(tx),
     ...blobWrites(tx),
     save: record => saveRecord(tx, record),
+    advance: record => advanceRecord(tx, record),
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
     forks: session => forksOf(tx, session),
@@ -190,22 +193,41 @@ async function saveRecord(sql: Sql, record: SessionRecord): Promise<void> {
   )
 }
 
+/** Writing what has not changed again costs as much as what has: two folded states, each compressed anew. */
+async function advanceRecord(sql: Sql, record: SessionRecord): Promise<void> {
+  const {id, current, deviceSeq, excerpt, updatedAt} = record
+  const {affectedRows} = await sql.query(
+    `update holdfast_sessions
+     set agent = $2, title = $3, current = $4, device_seq = $5, excerpt = $6, updated_at = $7 where id = $1`,
+    [
+      id,
+      plainText(current.agent ?? ''),
+      current.title && plainText(current.title),
+      JSON.stringify(current),
+      deviceSeq,
+      plainText(excerpt),
+      updatedAt,
+    ],
+  )
+  if (affectedRows === 0) await saveRecord(sql, record)
+}
+
 type Placed = {event: LoggedEvent; status: 'pending' | 'accepted'; place: number; basedOn: number | null}
-const eventColumns = ['id', 'session', 'status', 'place', 'device_seq', 'kind', 'body', 'based_on']
+const eventColumns = ['id', 'session', 'status', 'place', 'device_seq', 'kind', 'body', 'based_on', 'step']
 
 /** Many rows a statement: what is appended or pulled together costs little more than one alone. */
-async function insertEvents(sql: Sql, placed: readonly Placed[]): Promise<void> {
+async function insertEvents(sql: Sql, placed: readonly Placed[], onConflict: string): Promise<void> {
   for (let from = 0; from < placed.length; from += rowsPerStatement) {
     const some = placed.slice(from, from + rowsPerStatement)
     const width = eventColumns.length
     const values = some.map((_, row) => `(${eventColumns.map((_, column) => `$${row * width + column + 1}`)})`)
     await sql.query(
-      `insert into holdfast_events (${eventColumns}) values ${values}
-       on conflict (id) do update set status = excluded.status, place = excluded.place, body = excluded.body, reason = null`,
+      `insert into holdfast_events (${eventColumns}) values ${values} ${onConflict}`,
       some.flatMap(({event, status, place, basedOn}) => {
         const {unreadable: _, ...envelope} = event as Envelope & {unreadable?: string}
         const {id, session, deviceSeq, kind} = event
-        return [id, session, status, place, deviceSeq ?? 0, kind, JSON.stringify(envelope), basedOn]
+        const step = kind === 'step.prepared' ? (event.step ?? null) : null
+        return [id, session, status, place, deviceSeq ?? 0, kind, JSON.stringify(envelope), basedOn, step]
       }),
     )
   }
@@ -258,8 +280,7 @@ async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> 
 async function preparedStep(sql: Sql, run: RunId, step: StepId): Promise<LoggedEvent | null> {
   const found = await rows<{body: string}>(
     sql,
-    `select body from holdfast_events
-     where kind = 'step.prepared' and substring(body from '"step":"(stp_[0-9a-f-]+)"') = $1`,
+    'select body from holdfast_events where step = $1',
     [step],
   )
   return found.map(row => readStored(JSON.parse(row.body))).find(event => event.run === run) ?? null

@@ -192,7 +192,7 @@ export class SessionLog {
       const {record} = folded.at(-1) ?? {record: this.#record}
       if (events.length === 0) return this.#record
       await unit.append(events, this.head)
-      await unit.save(record)
+      await unit.advance(record)
       appended = events.length
       return record
     })

@@ -106,6 +106,18 @@ describe('append', () => {
     expect(again.state.title).toBe('\0\udfff')
   })
 
+  test('[LOG-2] [LOG-6] what is appended to a log that has confirmed events leaves both states as they are in memory', async () => {
+    const log = await openLog()
+    await log.append(maya, [opened, message('first')])
+    expect((await openLog(log.id)).record).toStrictEqual(log.record)
+    await log.receive(await asConfirmed(log))
+    await log.append(maya, [message('second')])
+    const {record} = await openLog(log.id)
+    expect(record).toStrictEqual(log.record)
+    expect([record.confirmed.unanswered.length, record.current.unanswered.length]).toEqual([1, 2])
+    expect((await store.sessions()).find(({id}) => id === log.id)).toStrictEqual(record)
+  })
+
   test('[LOG-1] appends at once are one after the other, none is lost', async () => {
     const log = await openLog()
     await log.append(maya, [opened])
@@ -121,11 +133,13 @@ describe('a write that fails', () => {
     const fail = {now: false}
     const transaction: DeviceStore['transaction'] = work =>
       store.transaction(async unit => {
-        const save: typeof unit.save = async record => {
-          await unit.save(record)
-          if (fail.now) throw new Error('disk full')
-        }
-        return await work({...unit, save})
+        const failing =
+          (saved: typeof unit.save): typeof unit.save =>
+          async record => {
+            await saved(record)
+            if (fail.now) throw new Error('disk full')
+          }
+        return await work({...unit, save: failing(unit.save), advance: failing(unit.advance)})
       })
     return {store: {...store, transaction}, fail}
   }
