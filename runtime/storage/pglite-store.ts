@@ -1,6 +1,6 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
 import type {Environment} from '../protocol/environment.ts'
-import {HoldfastError, parse} from '../protocol/errors.ts'
+import {parse} from '../protocol/errors.ts'
 import type {Envelope, Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
 import {type DeviceId, deviceIdSchema, type EventId, type RunId, type SessionId, type StepId} from '../protocol/ids.ts'
@@ -8,7 +8,7 @@ import {storedSession} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
-import {migrations} from './migrations.ts'
+import {migrate} from './migrate.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
@@ -114,24 +114,6 @@ function unitOfWork(tx: Transaction): UnitOfWork {
       await tx.query('delete from holdfast_document_updates where session = $1', [session])
     },
     sql: (query, params) => rows(tx, query, params),
-  }
-}
-
-async function migrate(db: PGlite): Promise<void> {
-  await db.exec('create table if not exists holdfast_migrations (version int primary key)')
-  const [last] = await rows<{version: number | null}>(db, 'select max(version) as version from holdfast_migrations')
-  const have = last?.version ?? 0
-  if (have > migrations.length) {
-    throw new HoldfastError(
-      'version_mismatch',
-      `database: schema ${have} is newer than ${migrations.length}, which this build knows`,
-    )
-  }
-  for (let version = have + 1; version <= migrations.length; version++) {
-    await db.transaction(async tx => {
-      await tx.exec(migrations[version - 1] ?? '')
-      await tx.query('insert into holdfast_migrations (version) values ($1)', [version])
-    })
   }
 }
 
@@ -278,11 +260,7 @@ async function byIds(sql: Sql, ids: readonly EventId[]): Promise<LoggedEvent[]> 
 }
 
 async function preparedStep(sql: Sql, run: RunId, step: StepId): Promise<LoggedEvent | null> {
-  const found = await rows<{body: string}>(
-    sql,
-    'select body from holdfast_events where step = $1',
-    [step],
-  )
+  const found = await rows<{body: string}>(sql, 'select body from holdfast_events where step = $1', [step])
   return found.map(row => readStored(JSON.parse(row.body))).find(event => event.run === run) ?? null
 }
 

@@ -5,6 +5,8 @@ import type {MortalProcess} from './crash-points.ts'
 const writes: readonly PropertyKey[] = [
   'setOnline',
   'saveFact',
+  'renewFact',
+  'forgetFact',
   'saveAgents',
   'markBlob',
   'scrub',

@@ -1,4 +1,4 @@
-import type {PGlite} from '@electric-sql/pglite'
+import {PGlite} from '@electric-sql/pglite'
 import {expect, test} from 'vitest'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {RunId, StepId} from '../../runtime/protocol/ids.ts'
@@ -17,7 +17,7 @@ async function upTo(db: PGlite, version: number): Promise<void> {
 }
 
 test('[LOG-1] [VIEW-2] a device of an earlier build keeps its log, and finds in it what this build looks for', async () => {
-  const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
+  const db = await PGlite.create()
   await upTo(db, 8)
   const events = confirmed(repliedEvents(scribe()))
   for (const event of events) {
@@ -33,6 +33,13 @@ test('[LOG-1] [VIEW-2] a device of an earlier build keeps its log, and finds in 
   expect(await store.prepared(step.run as RunId, step.step as StepId)).toEqual(step)
   expect(await store.prepared(env.id('run'), step.step as StepId)).toBeNull()
   expect(await store.prepared(step.run as RunId, env.id('step'))).toBeNull()
+  await db.close()
+})
+
+test('a first open makes no tables: they are in the prepared data directory', async () => {
+  const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
+  const {rows} = await db.query('select max(version) as version from holdfast_migrations')
+  expect(rows).toEqual([{version: migrations.length}])
   await close()
 })
 

@@ -1,4 +1,4 @@
-import {randomUUID} from 'node:crypto'
+import {createHash, randomUUID} from 'node:crypto'
 import {access, mkdir, mkdtemp, readFile, rename, rm, writeFile} from 'node:fs/promises'
 import {createRequire} from 'node:module'
 import {tmpdir} from 'node:os'
@@ -6,13 +6,15 @@ import {dirname, join} from 'node:path'
 import {promisify} from 'node:util'
 import {gzip} from 'node:zlib'
 import {PGlite} from '@electric-sql/pglite'
+import {migrate} from '../migrate.ts'
+import {migrations} from '../migrations.ts'
 
 /** Raise it whenever the steps below change, or a cached directory of an older recipe would be shipped. */
-const recipe = 1
+const recipe = 2
 
 /**
- * The path of an empty, slimmed Postgres data directory as a gzipped tar, made once per PGlite version: running
- * initdb takes seconds, and no user's machine should have to.
+ * The path of a slimmed Postgres data directory with empty tables as a gzipped tar, made once per PGlite version and
+ * schema: running initdb takes seconds, making the tables one more, and no user's machine should have to.
  *
  * @example
  * const file = await preparedDataDir('node_modules/.cache/holdfast')
@@ -26,7 +28,8 @@ export function preparedDataDir(cacheDir: string): Promise<string> {
 const preparing = new Map<string, Promise<string>>()
 
 async function prepare(cacheDir: string): Promise<string> {
-  const file = join(cacheDir, `data-dir-${await pgliteVersion()}-${recipe}.bin`)
+  const schema = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 12)
+  const file = join(cacheDir, `data-dir-${await pgliteVersion()}-${recipe}-${schema}.bin`)
   if (await exists(file)) return file
   await mkdir(cacheDir, {recursive: true})
   // Several processes may start at once: each makes its own, and the last to finish wins with the same content.
@@ -45,6 +48,7 @@ async function makeDataDir(): Promise<Uint8Array> {
     await db.exec("UPDATE pg_database SET datistemplate = false WHERE datname IN ('template0', 'template1')")
     await db.exec('DROP DATABASE template0')
     await db.exec('DROP DATABASE template1')
+    await migrate(db)
     await db.exec('VACUUM FREEZE')
     await db.close()
     return await packed(folder)
