@@ -1,11 +1,12 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
+import type {Handle} from '../one-file/handle.ts'
+import {OneFileFilesystem} from '../one-file/one-file-filesystem.ts'
+import {TreeDamaged} from '../one-file/tree-log.ts'
 import {requireGeneration, writeGeneration} from './generation.ts'
 import {damaged, type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
-import {isDomError, openFolder} from './opfs-files.ts'
-import {busy, OpfsFilesystem} from './opfs-filesystem.ts'
+import {isDomError, openAccess, openFolder} from './opfs-files.ts'
 import {type Found, type Marker, readMarker, writeMarker} from './opfs-marker.ts'
-import {mendState} from './opfs-state.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
 import {startPGlite} from './start-pglite.ts'
 
@@ -34,6 +35,8 @@ export async function openOpfs(
   }
 }
 
+const layout = 'one-file'
+
 interface Place {
   folder: FileSystemDirectoryHandle
   path: string[]
@@ -50,10 +53,10 @@ async function begin({
 }: Place & {damaged: string[]}): Promise<OpenedDatabase> {
   const loadDataDir = await prepared()
   const generation = crypto.randomUUID()
-  await writeMarker(folder, {generation, ready: false, damaged})
-  const db = await boot([...path, generation], onStopped, {loadDataDir})
+  await writeMarker(folder, {layout, generation, ready: false, damaged})
+  const db = await boot(await openFolder([...path, generation]), onStopped, {loadDataDir})
   await orClose(db, () => writeGeneration(db, generation))
-  await writeMarker(folder, {generation, ready: true, damaged})
+  await writeMarker(folder, {layout, generation, ready: true, damaged})
   return {db, fresh: true, close: () => db.close()}
 }
 
@@ -70,41 +73,60 @@ async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<Ope
   }
 }
 
-async function openExisting({folder, path, onStopped}: Place, generation: string): Promise<PGlite> {
-  await mendState(await folder.getDirectoryHandle(generation, {create: true}))
-  const db = await boot([...path, generation], onStopped)
+async function openExisting({folder, onStopped}: Place, generation: string): Promise<PGlite> {
+  const db = await boot(await folder.getDirectoryHandle(generation, {create: true}), onStopped)
   await orClose(db, () => requireGeneration(db, generation))
   return db
 }
 
+/** One that is opened again has a file tree; an empty one would be filled as if nothing had ever been here. */
 async function boot(
-  path: string[],
+  folder: FileSystemDirectoryHandle,
   onStopped: Stopped | undefined,
   options: {loadDataDir?: Blob} = {},
 ): Promise<PGlite> {
-  const fs = new OpfsFilesystem(path)
+  const fs = await openFilesystem(folder)
   try {
+    if (fs.isEmpty && !options.loadDataDir) throw damaged('its file tree is empty')
     return await startPGlite({...options, fs}, onStopped)
   } catch (error) {
-    await fs.abandon()
-    throw understood(error, fs.booting)
+    fs.abandon()
+    throw fs.full ? full(error) : understood(error, fs.booting)
+  }
+}
+
+async function openFilesystem(folder: FileSystemDirectoryHandle): Promise<OneFileFilesystem> {
+  const taken: FileSystemSyncAccessHandle[] = []
+  try {
+    for (const name of ['data', 'tree.0', 'tree.1']) taken.push(await openAccess(folder, name))
+    const [data, first, second] = taken as [Handle, Handle, Handle]
+    return new OneFileFilesystem({data, trees: [first, second]})
+  } catch (error) {
+    for (const handle of taken) handle.close()
+    throw error instanceof TreeDamaged ? damaged(error.message, error) : understood(error, false)
   }
 }
 
 function understood(error: unknown, booting: boolean): HoldfastError {
   if (error instanceof HoldfastError) return error
-  if (isDomError(error, 'NoModificationAllowedError', 'InvalidStateError')) return busy('its files are in use', error)
-  if (isDomError(error, 'QuotaExceededError')) {
-    return new HoldfastError('storage_full', 'The device has no room left to open the database.', {cause: error})
-  }
+  if (isDomError(error, 'NoModificationAllowedError', 'InvalidStateError')) return busy(error)
+  if (isDomError(error, 'QuotaExceededError')) return full(error)
   return booting ? damaged('Postgres did not start on it', error) : HoldfastError.from(error)
+}
+
+function full(cause: unknown): HoldfastError {
+  return new HoldfastError('storage_full', 'The device has no room left to open the database.', {cause})
+}
+
+function busy(cause: unknown): HoldfastError {
+  return new HoldfastError('database_locked', 'Another worker holds this database: its files are in use.', {cause})
 }
 
 async function discard(folder: FileSystemDirectoryHandle, generation: string): Promise<void> {
   try {
     await folder.removeEntry(generation, {recursive: true})
   } catch (error) {
-    if (isDomError(error, 'NoModificationAllowedError')) throw busy('its files are in use', error)
+    if (isDomError(error, 'NoModificationAllowedError')) throw busy(error)
     if (!isDomError(error, 'NotFoundError')) throw error
   }
 }

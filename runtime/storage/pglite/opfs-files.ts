@@ -10,8 +10,7 @@ export async function readText(folder: FileSystemDirectoryHandle, file: string):
 }
 
 export async function writeText(folder: FileSystemDirectoryHandle, file: string, text: string): Promise<void> {
-  const handle = await folder.getFileHandle(file, {create: true})
-  const access = await handle.createSyncAccessHandle()
+  const access = await openAccess(folder, file)
   try {
     const bytes = new TextEncoder().encode(text)
     access.write(bytes, {at: 0})
@@ -20,6 +19,10 @@ export async function writeText(folder: FileSystemDirectoryHandle, file: string,
   } finally {
     access.close()
   }
+}
+
+export async function openAccess(folder: FileSystemDirectoryHandle, file: string): Promise<FileSystemSyncAccessHandle> {
+  return (await folder.getFileHandle(file, {create: true})).createSyncAccessHandle()
 }
 
 export async function listNames(folder: FileSystemDirectoryHandle, kind: FileSystemHandleKind): Promise<string[]> {

@@ -6,6 +6,8 @@ import {listNames, readText, writeText} from './opfs-files.ts'
  * damaged one is set aside by beginning another, never by copying or overwriting it.
  */
 const markerSchema = z.object({
+  /** One of another layout is not opened but set aside. */
+  layout: z.literal('one-file'),
   generation: z.string(),
   /** False while the first open is still filling the folder: nothing in it was ever acknowledged. */
   ready: z.boolean(),

@@ -1,5 +1,7 @@
 /** TypeScript declares these for workers only, and this project is compiled once for page and worker. */
 interface FileSystemSyncAccessHandle {
+  getSize(): number
+  read(into: Uint8Array, options?: {at: number}): number
   write(bytes: Uint8Array, options?: {at: number}): number
   truncate(size: number): void
   flush(): void

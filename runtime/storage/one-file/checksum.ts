@@ -1,0 +1,12 @@
+const table = Uint32Array.from({length: 256}, (_, byte) => {
+  let rest = byte
+  for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? (rest >>> 1) ^ 0xedb88320 : rest >>> 1
+  return rest
+})
+
+/** CRC-32 of ISO 3309, as in gzip, in eight hex digits: for text cut short or written over, not against anybody. */
+export function checksum(bytes: Uint8Array): string {
+  let rest = 0xffffffff
+  for (const byte of bytes) rest = (table[(rest ^ byte) & 0xff] ?? 0) ^ (rest >>> 8)
+  return ((rest ^ 0xffffffff) >>> 0).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,31 @@
+/** What a `FileSystemSyncAccessHandle` offers of a file, without waiting for anything. */
+export interface Handle {
+  getSize(): number
+  /** Bytes that were there; fewer than asked for at the end of the file. */
+  read(into: Uint8Array, options: {at: number}): number
+  write(bytes: Uint8Array, options: {at: number}): number
+  truncate(size: number): void
+  flush(): void
+  close(): void
+}
+
+/** Writes all of it, or throws: a device that is full may take a part. */
+export function writeAll(handle: Handle, bytes: Uint8Array, at: number): void {
+  let done = 0
+  while (done < bytes.length) {
+    const written = handle.write(bytes.subarray(done), {at: at + done})
+    if (written === 0) throw new DOMException('nothing more was taken', 'QuotaExceededError')
+    done += written
+  }
+}
+
+export function readAll(handle: Handle): Uint8Array {
+  const bytes = new Uint8Array(handle.getSize())
+  let done = 0
+  while (done < bytes.length) {
+    const read = handle.read(bytes.subarray(done), {at: done})
+    if (read === 0) break
+    done += read
+  }
+  return bytes.subarray(0, done)
+}

@@ -1,0 +1,163 @@
+import {checksum} from './checksum.ts'
+import {type Change, FileTree, type Snapshot} from './file-tree.ts'
+import {type Handle, readAll, writeAll} from './handle.ts'
+
+/** Something that was flushed cannot be read any more: this is no kill, and no loss of power. */
+export class TreeDamaged extends Error {}
+
+type Opening = {generation: number; snapshot: Snapshot}
+
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
+const newline = 10
+
+/**
+ * A tree of files on disk: a snapshot on the first line of one of two files, and a line for each change since. When
+ * they have become many, a snapshot is begun in the other file and counts once it is whole, so that a kill at any point
+ * leaves one that does. Each line carries its checksum, and the first one after a flush a mark: of what comes after the
+ * last mark nothing was promised, and a loss of power may have taken any of it, so it counts up to its first gap.
+ */
+export class TreeLog {
+  #tree = new FileTree()
+  #current: Handle
+  #spare: Handle
+  #generation = 0
+  /** Where the next line goes: one that failed half-way is written over. */
+  #end = 0
+  #lines = 0
+  #unflushed = false
+
+  /** @throws TreeDamaged when neither file can be read, or a line that was flushed */
+  constructor([first, second]: readonly [Handle, Handle]) {
+    ;[this.#current, this.#spare] = [first, second]
+    const found = [first, second].flatMap(handle => openingOf(handle) ?? [])
+    const newest = found.toSorted((a, b) => b.opening.generation - a.opening.generation)[0]
+    if (newest) this.#continue(newest, newest.handle === first ? second : first)
+    // A first snapshot that was cut short is of a tree that nobody was promised.
+    else if ([first, second].some(handle => readAll(handle).includes(newline))) {
+      throw new TreeDamaged('the file tree is unreadable')
+    }
+  }
+
+  get tree(): FileTree {
+    return this.#tree
+  }
+
+  /** Makes the change, and writes it down: first on disk, so that a failure leaves the tree as it was. */
+  change(change: Change): void {
+    this.#write(lineOf(change, this.#unflushed ? plain : flushed))
+    this.#tree.apply(change)
+    this.#lines += 1
+  }
+
+  /** What was changed so far survives what comes. */
+  flush(): void {
+    if (this.#generation === 0) this.#begin()
+    else if (this.#lines > longestLog) this.#beginIfThereIsRoom()
+    if (this.#unflushed) this.#current.flush()
+    this.#unflushed = false
+  }
+
+  close(): void {
+    this.#current.close()
+    this.#spare.close()
+  }
+
+  #write(line: Uint8Array): void {
+    // Before the first snapshot there is nothing that a line could follow.
+    if (this.#generation === 0) return
+    writeAll(this.#current, line, this.#end)
+    this.#end += line.length
+    this.#unflushed = true
+  }
+
+  /** A device that is full can still go on with a log that is too long. */
+  #beginIfThereIsRoom(): void {
+    try {
+      this.#begin()
+    } catch (error) {
+      if (!(error instanceof DOMException && error.name === 'QuotaExceededError')) throw error
+      this.#lines = longestLog / 2
+    }
+  }
+
+  #begin(): void {
+    const opening: Opening = {generation: this.#generation + 1, snapshot: this.#tree.snapshot}
+    const line = lineOf(opening, plain)
+    this.#spare.truncate(0)
+    writeAll(this.#spare, line, 0)
+    this.#spare.flush()
+    this.#current.truncate(0)
+    ;[this.#current, this.#spare] = [this.#spare, this.#current]
+    this.#generation = opening.generation
+    this.#end = line.length
+    this.#lines = 0
+    this.#unflushed = false
+  }
+
+  #continue({handle, opening, bytes, end}: Found, other: Handle): void {
+    ;[this.#current, this.#spare] = [handle, other]
+    this.#generation = opening.generation
+    this.#tree = new FileTree(opening.snapshot)
+    this.#end = end
+    for (;;) {
+      const line = lineAt(bytes, this.#end)
+      if (!line) break
+      this.#apply(line.value as Change)
+      this.#end = line.end
+    }
+    if (this.#end === bytes.length) return
+    if (anotherFlushAfter(bytes, this.#end))
+      throw new TreeDamaged(`line ${this.#lines + 2} of the file tree is unreadable`)
+    handle.truncate(this.#end)
+  }
+
+  #apply(change: Change): void {
+    try {
+      this.#tree.apply(change)
+    } catch (cause) {
+      throw new TreeDamaged(`line ${this.#lines + 2} of the file tree does not fit the ones before`, {cause})
+    }
+    this.#lines += 1
+  }
+}
+
+/** Changes behind a snapshot before another is made: a start reads as many. */
+const longestLog = 5000
+
+type Found = {handle: Handle; opening: Opening; bytes: Uint8Array; end: number}
+
+function openingOf(handle: Handle): Found | null {
+  const bytes = readAll(handle)
+  const line = lineAt(bytes, 0)
+  return line && {handle, opening: line.value as Opening, bytes, end: line.end}
+}
+
+/** A checksum, a mark, JSON, and a line break; the checksum is of mark and JSON. */
+function lineOf(value: Change | Opening, mark: typeof plain | typeof flushed): Uint8Array {
+  const body = encoder.encode(mark + JSON.stringify(value))
+  const line = new Uint8Array(checksumLength + body.length + 1)
+  line.set(encoder.encode(checksum(body)))
+  line.set(body, checksumLength)
+  line[line.length - 1] = newline
+  return line
+}
+
+const [plain, flushed] = [' ', '!'] as const
+const checksumLength = 8
+
+function lineAt(bytes: Uint8Array, start: number): {value: unknown; mark: string; end: number} | null {
+  const end = bytes.indexOf(newline, start)
+  if (end < 0) return null
+  const sum = decoder.decode(bytes.subarray(start, start + checksumLength))
+  const body = bytes.subarray(start + checksumLength, end)
+  if (sum !== checksum(body)) return null
+  const text = decoder.decode(body)
+  return {value: JSON.parse(text.slice(1)), mark: text.charAt(0), end: end + 1}
+}
+
+function anotherFlushAfter(bytes: Uint8Array, start: number): boolean {
+  for (let at = bytes.indexOf(newline, start) + 1; at > 0; at = bytes.indexOf(newline, at) + 1) {
+    if (lineAt(bytes, at)?.mark === flushed) return true
+  }
+  return false
+}

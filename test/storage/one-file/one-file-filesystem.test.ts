@@ -1,0 +1,343 @@
+import fc from 'fast-check'
+import {describe, expect, test} from 'vitest'
+import {chunkBytes} from '../../../runtime/storage/one-file/extents.ts'
+import {errno} from '../../../runtime/storage/one-file/file-tree.ts'
+import {OneFileFilesystem} from '../../../runtime/storage/one-file/one-file-filesystem.ts'
+import {TreeDamaged} from '../../../runtime/storage/one-file/tree-log.ts'
+import {MemoryFiles} from '../../support/memory-files.ts'
+
+const names = ['a', 'b', 'c', 'd']
+type Op =
+  | {do: 'write'; name: string; position: number; length: number; fill: number}
+  | {do: 'truncate'; name: string; length: number}
+  | {do: 'rename'; name: string; to: string}
+  | {do: 'unlink'; name: string}
+  | {do: 'sync'}
+
+const name = fc.constantFrom(...names)
+/** Within a page as often as across some. */
+const position = fc.oneof(fc.nat({max: 300}), fc.nat({max: 3 * chunkBytes}))
+const length = fc.oneof(fc.integer({min: 1, max: 300}), fc.integer({min: 1, max: 2 * chunkBytes}))
+const op: fc.Arbitrary<Op> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('write' as const),
+      name,
+      position,
+      length,
+      fill: fc.integer({min: 1, max: 255}),
+    }),
+  },
+  {weight: 2, arbitrary: fc.record({do: fc.constant('truncate' as const), name, length: position})},
+  {weight: 1, arbitrary: fc.record({do: fc.constant('rename' as const), name, to: name})},
+  {weight: 1, arbitrary: fc.record({do: fc.constant('unlink' as const), name})},
+  {weight: 2, arbitrary: fc.record({do: fc.constant('sync' as const)})},
+)
+
+/** By name, a character a byte. */
+type Contents = Map<string, string>
+
+/** What any other file system would hold after the same. */
+function applied(files: Contents, op: Op): Contents {
+  const next = new Map(files)
+  if (op.do === 'sync') return next
+  const before = files.get(op.name) ?? ''
+  if (op.do === 'write') {
+    const filled = String.fromCharCode(op.fill).repeat(op.length)
+    next.set(
+      op.name,
+      before.padEnd(op.position, '\0').slice(0, op.position) + filled + before.slice(op.position + op.length),
+    )
+  } else if (op.do === 'truncate' && files.has(op.name)) {
+    next.set(op.name, before.slice(0, op.length).padEnd(op.length, '\0'))
+  } else if (op.do === 'rename' && files.has(op.name) && op.name !== op.to) {
+    next.delete(op.name)
+    next.set(op.to, before)
+  } else if (op.do === 'unlink') next.delete(op.name)
+  return next
+}
+
+async function perform(fs: OneFileFilesystem, op: Op): Promise<void> {
+  const there = 'name' in op && fs.readdir('/').includes(op.name)
+  switch (op.do) {
+    case 'write': {
+      if (!there) fs.writeFile(op.name, '')
+      const fd = fs.open(op.name)
+      fs.write(fd, new Uint8Array(op.length).fill(op.fill), 0, op.length, op.position)
+      return fs.close(fd)
+    }
+    case 'truncate':
+      return there ? fs.truncate(op.name, op.length) : undefined
+    case 'rename':
+      return there ? fs.rename(op.name, op.to) : undefined
+    case 'unlink':
+      return there ? fs.unlink(op.name) : undefined
+    case 'sync':
+      return await fs.syncToFs()
+  }
+}
+
+function read(fs: OneFileFilesystem, path: string): string {
+  const fd = fs.open(path)
+  const bytes = new Uint8Array(fs.fstat(fd).size)
+  expect(fs.read(fd, bytes, 0, bytes.length, 0)).toBe(bytes.length)
+  fs.close(fd)
+  return Buffer.from(bytes).toString('latin1')
+}
+
+const contentsOf = (fs: OneFileFilesystem): Contents =>
+  new Map(fs.readdir('/').map(path => [path, read(fs, path)] as const))
+const sorted = (contents: Contents) => [...contents].toSorted(([a], [b]) => (a < b ? -1 : 1))
+const opened = (files: MemoryFiles) => new OneFileFilesystem(files.files)
+
+describe('all files in one', () => {
+  test('hold what was written to them, before and after they are opened again', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(op, {maxLength: 40}), async ops => {
+        const files = new MemoryFiles()
+        const fs = opened(files)
+        let expected: Contents = new Map()
+        for (const each of ops) {
+          await perform(fs, each)
+          expected = applied(expected, each)
+        }
+        expect(sorted(contentsOf(fs))).toEqual(sorted(expected))
+        await fs.syncToFs()
+        expect(sorted(contentsOf(opened(new MemoryFiles(files.contents))))).toEqual(sorted(expected))
+      }),
+      {numRuns: 150},
+    )
+  })
+
+  test('[SYNC-5] killed after any step, also half-way through one, open again, and what was synced and left alone is whole', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(op, {minLength: 5, maxLength: 25}), fc.nat(), fc.boolean(), async (ops, at, torn) => {
+        const files = new MemoryFiles()
+        const fs = opened(files)
+        const synced: {steps: number; contents: Contents; touched: Set<string>}[] = []
+        let expected: Contents = new Map()
+        for (const each of [{do: 'sync'} as Op, ...ops]) {
+          await perform(fs, each)
+          expected = applied(expected, each)
+          if (each.do === 'sync') synced.push({steps: files.steps.length, contents: expected, touched: new Set()})
+          else
+            for (const touched of [each.name, 'to' in each ? each.to : each.name]) synced.at(-1)?.touched.add(touched)
+        }
+        const killedAt = at % (files.steps.length + 1)
+        const last = synced.findLast(({steps}) => steps <= killedAt)
+        const then = files.after(killedAt, torn)
+        const again = opened(then)
+        const found = contentsOf(again)
+        for (const [path, bytes] of last?.contents ?? []) {
+          if (!last?.touched.has(path)) expect(found.get(path)).toEqual(bytes)
+        }
+        // And it goes on: what is free holds nothing, so a file that grows into it shows zeros.
+        await again.syncToFs()
+        again.writeFile('new', '')
+        again.truncate('new', 6 * chunkBytes)
+        expect(read(again, 'new')).toBe('\0'.repeat(6 * chunkBytes))
+      }),
+      {numRuns: 400},
+    )
+  })
+
+  test('[RET-3] of what was removed, cut off or written over nothing is left in the file once it is synced', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    const secret = 'Lena Brandt, Hafenstrasse 4. '.repeat(600)
+    fs.writeFile('other', 'kept')
+    for (const path of ['cut', 'replaced', 'removed']) fs.writeFile(path, secret)
+    await fs.syncToFs()
+    const size = files.contents[0]?.length ?? 0
+    fs.unlink('removed')
+    // Postgres has its tables open all the time.
+    fs.open('cut')
+    fs.truncate('cut', 3)
+    fs.rename('other', 'replaced')
+    await fs.syncToFs()
+    const [data = new Uint8Array()] = files.contents
+    expect(new TextDecoder().decode(data)).not.toContain('Brandt')
+    expect(read(fs, 'cut')).toBe('Len')
+    expect(read(fs, 'replaced')).toBe('kept')
+    expect(data.length).toBeLessThan(size)
+    // Also when it is killed before it came to that.
+    const again = opened(new MemoryFiles(files.contents))
+    await again.syncToFs()
+    expect(sorted(contentsOf(again))).toEqual(sorted(contentsOf(fs)))
+  })
+
+  test('a file that is removed while somebody has it open is read to the end, and its place is not given away', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('old', 'still read')
+    const fd = fs.open('old')
+    fs.unlink('old')
+    await fs.syncToFs()
+    fs.writeFile('new', 'x'.repeat(chunkBytes * 2))
+    await fs.syncToFs()
+    const bytes = new Uint8Array(10)
+    expect(fs.read(fd, bytes, 0, 10, 0)).toBe(10)
+    expect(new TextDecoder().decode(bytes)).toBe('still read')
+    fs.close(fd)
+    await fs.syncToFs()
+    expect(new TextDecoder().decode(files.contents[0])).not.toContain('still read')
+  })
+
+  test('stays in few pieces when many files grow by a page in turn', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    const fds = names.map(path => {
+      fs.writeFile(path, '')
+      return fs.open(path)
+    })
+    const page = new Uint8Array(chunkBytes)
+    for (let i = 0; i < 1000; i++) for (const fd of fds) fs.write(fd, page, 0, chunkBytes, i * chunkBytes)
+    await fs.syncToFs()
+    const used = files.contents[0]?.length ?? 0
+    expect(used).toBeLessThanOrEqual(1.15 * names.length * 1000 * chunkBytes)
+    const lines = new TextDecoder().decode(files.contents[2])
+    const extents = [...lines.matchAll(/"extents",\d+,(\[\[.*?\]\])/g)].map(
+      ([, list]) => JSON.parse(list ?? '[]').length,
+    )
+    expect(Math.max(...extents)).toBeLessThan(60)
+  })
+
+  const wrong: [string, (fs: OneFileFilesystem) => void, keyof typeof errno][] = [
+    ['opening what is not there', fs => void fs.open('none'), 'ENOENT'],
+    ['opening a folder', fs => void fs.open('folder'), 'EISDIR'],
+    ['a path through a file', fs => void fs.lstat('file/inside'), 'ENOTDIR'],
+    ['a folder of a name that is taken', fs => fs.mkdir('file'), 'EEXIST'],
+    ['removing a folder that is not empty', fs => fs.rmdir('folder'), 'ENOTEMPTY'],
+    ['moving a file over a folder', fs => fs.rename('file', 'folder'), 'EISDIR'],
+    ['moving a folder over a file', fs => fs.rename('folder', 'file'), 'ENOTDIR'],
+    ['reading from what is closed', fs => void fs.read(99, new Uint8Array(1), 0, 1, 0), 'EBADF'],
+  ]
+  test.each(wrong)('%s is told in the terms of Postgres, and changes nothing', (_, attempt, code) => {
+    const fs = opened(new MemoryFiles())
+    fs.writeFile('file', 'text')
+    fs.mkdir('folder')
+    fs.writeFile('folder/inside', '')
+    expect(() => attempt(fs)).toThrow(expect.objectContaining({code: errno[code]}))
+    expect(fs.readdir('/').toSorted()).toEqual(['file', 'folder'])
+    expect(read(fs, 'file')).toBe('text')
+  })
+
+  test('[SYNC-5] a write that finds no room is an error that Postgres knows, and what follows is kept', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('file', 'before')
+    await fs.syncToFs()
+    for (const on of ['data', 'tree'] as const) {
+      files.fault = {on: 'write', error: new DOMException('no room', 'QuotaExceededError')}
+      const attempt = () => (on === 'data' ? fs.writeFile('file', 'during') : fs.truncate('file', 100 * chunkBytes))
+      expect(attempt).toThrow(expect.objectContaining({code: errno.ENOSPC}))
+      expect(fs.full).toBe(true)
+    }
+    fs.writeFile('file', 'after!')
+    fs.writeFile('next', 'x')
+    await fs.syncToFs()
+    // What was to be taken for it is there for the next.
+    expect(files.contents[0]?.length).toBeLessThan(3 * chunkBytes)
+    const again = opened(new MemoryFiles(files.contents))
+    expect(read(again, 'file')).toBe('after!')
+    expect(again.readdir('/')).toEqual(['file', 'next'])
+  })
+})
+
+describe('a log of the file tree', () => {
+  async function synced(): Promise<MemoryFiles> {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    for (const path of ['first', 'second', 'third']) {
+      fs.writeFile(path, path)
+      await fs.syncToFs()
+    }
+    return files
+  }
+  const current = (contents: Uint8Array[]) => (contents[1]?.length ? 1 : 2)
+
+  test('whose last line is cut short opens without it', async () => {
+    const {contents} = await synced()
+    const log = contents[current(contents)]!
+    contents[current(contents)] = log.slice(0, -3)
+    expect(opened(new MemoryFiles(contents)).readdir('/')).toEqual(['first', 'second', 'third'])
+    contents[current(contents)] = new Uint8Array([...log, ...new TextEncoder().encode('00000000 ["remove",1')])
+    expect(opened(new MemoryFiles(contents)).readdir('/')).toEqual(['first', 'second', 'third'])
+  })
+
+  test('of which a loss of power took a line in the middle counts up to that: nothing after it was promised', async () => {
+    const {contents} = await synced()
+    const fs = opened(new MemoryFiles(contents))
+    expect(fs.readdir('/')).toEqual(['first', 'second', 'third'])
+    const files = new MemoryFiles(contents)
+    const going = opened(files)
+    for (const path of ['fourth', 'fifth', 'sixth']) going.mkdir(path)
+    const which = current(files.contents)
+    const log = Buffer.from(files.contents[which]!)
+    const at = log.indexOf('"fifth"')
+    const torn = new MemoryFiles(files.contents.with(which, log.fill(0, at, at + 5)))
+    expect(opened(torn).readdir('/')).toEqual(['first', 'second', 'third', 'fourth'])
+    expect(opened(new MemoryFiles(torn.contents)).readdir('/')).toHaveLength(4)
+  })
+
+  test('that was written over in the middle, or emptied of what it began with, is damaged, never half believed', async () => {
+    const {contents} = await synced()
+    const which = current(contents)
+    const log = contents[which]!
+    const lines = new TextDecoder().decode(log).split('\n')
+    for (const line of [0, 1]) {
+      const broken = lines.with(line, lines[line]!.replace(/.$/, '~')).join('\n')
+      const files = new MemoryFiles(contents.with(which, new TextEncoder().encode(broken)))
+      expect(() => opened(files)).toThrow(TreeDamaged)
+    }
+    const swapped = new TextEncoder().encode([lines[0], ...lines.slice(2)].join('\n'))
+    expect(() => opened(new MemoryFiles(contents.with(which, swapped)))).toThrow('does not fit')
+  })
+
+  test('that has become long is begun anew, and a kill at any step of that leaves one that counts', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('kept', 'text')
+    await fs.syncToFs()
+    for (let i = 0; i < 2600; i++) {
+      fs.writeFile('passing', '')
+      fs.unlink('passing')
+    }
+    const before = files.steps.length
+    await fs.syncToFs()
+    expect(files.contents[1]?.length).toBeGreaterThan(0)
+    expect(files.contents[1]?.length).toBeLessThan(300)
+    expect(files.contents[2]?.length).toBe(0)
+    for (let at = before; at <= files.steps.length; at++) {
+      for (const torn of [false, true]) {
+        expect(sorted(contentsOf(opened(files.after(at, torn))))).toEqual(sorted(contentsOf(fs)))
+      }
+    }
+  })
+  test('that has become long on a device that is full goes on as it is', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('kept', 'text')
+    await fs.syncToFs()
+    for (let i = 0; i < 2600; i++) {
+      fs.mkdir('passing')
+      fs.rmdir('passing')
+    }
+    files.fault = {on: 'write', error: new DOMException('no room', 'QuotaExceededError')}
+    await fs.syncToFs()
+    expect(files.fault).toBeNull()
+    expect(sorted(contentsOf(opened(new MemoryFiles(files.contents))))).toEqual([['kept', 'text']])
+  })
+
+  test('says how far a file had grown, also when it is closed without another sync', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('grown', 'text')
+    await fs.syncToFs()
+    const fd = fs.open('grown')
+    fs.write(fd, new TextEncoder().encode(' and more'), 0, 9, 4)
+    await fs.closeFs()
+    expect(sorted(contentsOf(opened(new MemoryFiles(files.contents))))).toEqual([['grown', 'text and more']])
+  })
+})
