@@ -1,4 +1,4 @@
-import type {Extent} from './extents.ts'
+import {chunksIn, type Extent, parted} from './extents.ts'
 
 /** Numbers by which the C library, and with it Postgres, knows an error. */
 export const errno = {EBADF: 8, EEXIST: 20, EIO: 29, EISDIR: 31, ENOENT: 44, ENOSPC: 51, ENOTDIR: 54, ENOTEMPTY: 55}
@@ -20,6 +20,7 @@ export type Change =
   | ['mode', id: number, mode: number]
   | ['size', id: number, size: number]
   | ['extents', id: number, extents: readonly Extent[]]
+  | ['cut', id: number, size: number, extents: readonly Extent[]]
   | ['wiped', ids: readonly number[]]
 
 type Listed = readonly [
@@ -134,10 +135,14 @@ export class FileTree {
       case 'size':
         this.#file(change[1]).size = change[2]
         break
-      case 'extents': {
-        const file = this.#file(change[1])
-        this.#release(file.id, without(file.extents, change[2]))
-        file.extents = change[2]
+      case 'extents':
+        this.#file(change[1]).extents = change[2]
+        break
+      case 'cut': {
+        const [, id, size, extents] = change
+        const file = this.#file(id)
+        this.#release(id, parted(file.extents, chunksIn(extents)).rest)
+        Object.assign(file, {size, extents})
         break
       }
       case 'wiped':
@@ -188,13 +193,4 @@ export class FileTree {
 function asFolder(node: Node): Folder {
   if (node.kind === 'folder') return node
   throw failed(errno.ENOTDIR, `${node.name} is a file`)
-}
-
-/** A file grows and shrinks at its end alone, so what it gives up is all that lies behind what it keeps. */
-function without(before: readonly Extent[], kept: readonly Extent[]): Extent[] {
-  return before.flatMap(([start, count]): Extent[] => {
-    const still = kept.find(([from, length]) => from <= start && start < from + length)
-    const end = still ? Math.min(start + count, still[0] + still[1]) : start
-    return end < start + count ? [[end, start + count - end]] : []
-  })
 }

@@ -19,13 +19,18 @@ export function writeAll(handle: Handle, bytes: Uint8Array, at: number): void {
   }
 }
 
-export function readAll(handle: Handle): Uint8Array {
-  const bytes = new Uint8Array(handle.getSize())
+/** How many bytes there were, up to the end of the file. */
+export function readInto(handle: Handle, bytes: Uint8Array, at: number): number {
   let done = 0
   while (done < bytes.length) {
-    const read = handle.read(bytes.subarray(done), {at: done})
+    const read = handle.read(bytes.subarray(done), {at: at + done})
     if (read === 0) break
     done += read
   }
-  return bytes.subarray(0, done)
+  return done
+}
+
+export function readAll(handle: Handle): Uint8Array {
+  const bytes = new Uint8Array(handle.getSize())
+  return bytes.subarray(0, readInto(handle, bytes, 0))
 }

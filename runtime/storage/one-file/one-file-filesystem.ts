@@ -1,7 +1,8 @@
+import {PGlite} from '@electric-sql/pglite'
 import {BaseFilesystem, type FsStats} from '@electric-sql/pglite/basefs'
 import {chunkBytes, chunksIn, type Extent, FreeChunks, joined, parted, piecesOf} from './extents.ts'
 import {errno, type File, type FileTree, type Folder, failed, type Node} from './file-tree.ts'
-import {type Handle, writeAll} from './handle.ts'
+import {type Handle, readInto, writeAll} from './handle.ts'
 import {TreeDamaged, TreeLog} from './tree-log.ts'
 
 /** The one file, and the two that tell what is where in it. */
@@ -23,7 +24,10 @@ export class OneFileFilesystem extends BaseFilesystem {
   readonly #free: FreeChunks
   readonly #open = new Map<number, File>()
   #lastFd = 0
-  #unflushed = false
+  /** What a worker that was killed had written is read from here on, so the first sync is of that too. */
+  #unflushed = true
+  /** PGlite lets no error of a removal reach Postgres, which then takes the file for gone. */
+  #notRemoved: Error | null = null
   /** A file that has grown and the log does not know of it yet; many writes in a row make one line. */
   #grown: File | null = null
 
@@ -33,6 +37,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#data = data
     this.#log = new TreeLog(trees)
     this.#free = freeIn(this.#log.tree)
+    this.#trim()
   }
 
   /** Nothing was ever written here, or what was is gone. */
@@ -44,13 +49,35 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.booting = true
   }
 
+  /** Gives Postgres an fsync, so that it orders its writes on disk as it does elsewhere: the log before the page. */
+  override async init(...args: Parameters<BaseFilesystem['init']>): ReturnType<BaseFilesystem['init']> {
+    const ready = await super.init(...args)
+    ready.emscriptenOpts.preRun?.push(({FS}) => {
+      // All files of a mount share these.
+      const {stream_ops} = FS.lookupPath(PGlite.paths.PGDATA, {}).node as unknown as {stream_ops: {fsync(): void}}
+      stream_ops.fsync = () => {
+        try {
+          this.#understood(() => this.#flush())
+        } catch (error) {
+          throw new FS.ErrnoError(Number(Reflect.get(Object(error), 'code') ?? errno.EIO))
+        }
+      }
+    })
+    return ready
+  }
+
   /** What was written so far survives what comes; only then is what was given up overwritten. */
   override async syncToFs(): Promise<void> {
+    if (this.#notRemoved) throw this.#notRemoved
+    this.#flush()
+    this.#wipe()
+  }
+
+  #flush(): void {
     this.#tellGrowth()
     if (this.#unflushed) this.#data.flush()
     this.#unflushed = false
     this.#log.flush()
-    this.#wipe()
   }
 
   /**
@@ -122,7 +149,13 @@ export class OneFileFilesystem extends BaseFilesystem {
   }
 
   unlink(path: string): void {
-    this.#change(['remove', this.#tree.file(path).id])
+    const file = this.#tree.file(path)
+    try {
+      this.#change(['remove', file.id])
+    } catch (error) {
+      this.#notRemoved = error as Error
+      throw error
+    }
   }
 
   truncate(path: string, length = 0): void {
@@ -151,7 +184,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     const into = new Uint8Array(buffer.buffer, buffer.byteOffset + offset, wanted)
     for (const {at, from, bytes} of piecesOf(file.extents, position, wanted)) {
       const piece = into.subarray(from, from + bytes)
-      const read = this.#understood(() => this.#data.read(piece, {at}))
+      const read = this.#understood(() => readInto(this.#data, piece, at))
       // Behind the end of the one file nothing was written yet.
       piece.fill(0, read)
     }
@@ -176,8 +209,8 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#reserve(file, end)
     if (position > file.size) this.#zero(file, file.size, position)
     for (const {at, from, bytes: count} of piecesOf(file.extents, position, bytes.length)) {
-      this.#understood(() => writeAll(this.#data, bytes.subarray(from, from + count), at))
       this.#unflushed = true
+      this.#understood(() => writeAll(this.#data, bytes.subarray(from, from + count), at))
     }
     if (end <= file.size) return
     file.size = end
@@ -191,9 +224,8 @@ export class OneFileFilesystem extends BaseFilesystem {
   }
 
   #shorten(file: File, length: number): void {
-    const {kept, rest} = parted(file.extents, Math.ceil(length / chunkBytes))
-    this.#change(['size', file.id, length])
-    if (rest.length > 0) this.#change(['extents', file.id, kept])
+    const {kept} = parted(file.extents, Math.ceil(length / chunkBytes))
+    this.#change(['cut', file.id, length, kept])
     this.#zero(file, length, chunksIn(kept) * chunkBytes)
   }
 
@@ -226,10 +258,10 @@ export class OneFileFilesystem extends BaseFilesystem {
   }
 
   #zeroAt(at: number, bytes: number): void {
+    this.#unflushed ||= bytes > 0
     for (let done = 0; done < bytes; done += zeros.length) {
       this.#understood(() => writeAll(this.#data, zeros.subarray(0, Math.min(zeros.length, bytes - done)), at + done))
     }
-    this.#unflushed ||= bytes > 0
   }
 
   /** From a file that was removed while somebody has it open nothing is taken before it is closed. */
@@ -239,13 +271,35 @@ export class OneFileFilesystem extends BaseFilesystem {
     if (wiped.length === 0) return
     for (const [start, count] of wiped.flatMap(([, extents]) => extents)) {
       const at = start * chunkBytes
-      this.#zeroAt(at, Math.min(count * chunkBytes, Math.max(0, this.#data.getSize() - at)))
+      this.#zeroAt(at, Math.min(count * chunkBytes, Math.max(0, this.#size - at)))
     }
-    this.#change(['wiped', wiped.map(([id]) => id)])
+    // Zeros that were lost would leave the old text to whoever has the place next.
+    this.#flush()
+    if (!this.#tellWiped(wiped.map(([id]) => id))) return
     this.#free.give(wiped.flatMap(([, extents]) => extents))
+    this.#trim()
+  }
+
+  /** On a device that is full they stay released, for the next sync: what was asked for is done all the same. */
+  #tellWiped(ids: readonly number[]): boolean {
+    try {
+      this.#change(['wiped', ids])
+      return true
+    } catch (error) {
+      if (Reflect.get(Object(error), 'code') !== errno.ENOSPC) throw error
+      return false
+    }
+  }
+
+  /** What lies behind all that is in use, of a statement that was never acknowledged or of files that are gone, goes. */
+  #trim(): void {
     this.#free.trim()
-    if (this.#free.end * chunkBytes < this.#data.getSize())
-      this.#understood(() => this.#data.truncate(this.#free.end * chunkBytes))
+    const end = this.#free.end * chunkBytes
+    if (end < this.#size) this.#understood(() => this.#data.truncate(end))
+  }
+
+  get #size(): number {
+    return this.#understood(() => this.#data.getSize())
   }
 
   #change(change: Parameters<TreeLog['change']>[0]): void {

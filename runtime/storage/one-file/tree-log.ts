@@ -76,6 +76,9 @@ export class TreeLog {
       this.#begin()
     } catch (error) {
       if (!(error instanceof DOMException && error.name === 'QuotaExceededError')) throw error
+      // It may be whole all the same, and must not be believed once this log has gone on.
+      this.#spare.truncate(0)
+      this.#spare.flush()
       this.#lines = longestLog / 2
     }
   }
@@ -83,7 +86,9 @@ export class TreeLog {
   #begin(): void {
     const opening: Opening = {generation: this.#generation + 1, snapshot: this.#tree.snapshot}
     const line = lineOf(opening, plain)
+    // Old lines must not stand behind the new one, whatever of this reaches the disk.
     this.#spare.truncate(0)
+    this.#spare.flush()
     writeAll(this.#spare, line, 0)
     this.#spare.flush()
     this.#current.truncate(0)
@@ -97,7 +102,7 @@ export class TreeLog {
   #continue({handle, opening, bytes, end}: Found, other: Handle): void {
     ;[this.#current, this.#spare] = [handle, other]
     this.#generation = opening.generation
-    this.#tree = new FileTree(opening.snapshot)
+    this.#tree = treeOf(opening)
     this.#end = end
     for (;;) {
       const line = lineAt(bytes, this.#end)
@@ -105,10 +110,17 @@ export class TreeLog {
       this.#apply(line.value as Change)
       this.#end = line.end
     }
-    if (this.#end === bytes.length) return
-    if (anotherFlushAfter(bytes, this.#end))
+    if (this.#end < bytes.length) this.#cut(bytes)
+    // Lines of a worker that was killed count from here on, so they must be as safe as they look; and only these.
+    this.#current.flush()
+    other.truncate(0)
+  }
+
+  #cut(bytes: Uint8Array): void {
+    if (anotherFlushAfter(bytes, this.#end)) {
       throw new TreeDamaged(`line ${this.#lines + 2} of the file tree is unreadable`)
-    handle.truncate(this.#end)
+    }
+    this.#current.truncate(this.#end)
   }
 
   #apply(change: Change): void {
@@ -125,6 +137,14 @@ export class TreeLog {
 const longestLog = 5000
 
 type Found = {handle: Handle; opening: Opening; bytes: Uint8Array; end: number}
+
+function treeOf({snapshot}: Opening): FileTree {
+  try {
+    return new FileTree(snapshot)
+  } catch (cause) {
+    throw new TreeDamaged('the file tree does not fit together', {cause})
+  }
+}
 
 function openingOf(handle: Handle): Found | null {
   const bytes = readAll(handle)

@@ -223,6 +223,52 @@ describe('all files in one', () => {
     expect(read(fs, 'file')).toBe('text')
   })
 
+  test('[RET-3] a file that is cut gives up what is cut off in one step: a kill leaves none of it to it', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('cut', 'Hafenstrasse'.repeat(3000))
+    await fs.syncToFs()
+    const from = files.steps.length
+    fs.truncate('cut', chunkBytes)
+    for (let at = from; at <= files.steps.length; at++) {
+      const then = files.after(at)
+      const again = opened(then)
+      again.truncate('cut', 0)
+      await again.syncToFs()
+      expect(Buffer.from(then.contents[0]!).includes('Hafenstrasse')).toBe(false)
+    }
+  })
+
+  test('[RET-3] what was wiped is wiped before anybody may have its place, also on the disk', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('removed', 'Hafenstrasse'.repeat(3000))
+    fs.writeFile('last', 'x')
+    await fs.syncToFs()
+    const [from] = [files.steps.length, fs.unlink('removed')]
+    await fs.syncToFs()
+    for (let at = from; at <= files.steps.length; at++) {
+      for (const file of [0, 1, 2]) {
+        const then = files.afterPowerLoss(at, step => files.steps[step]?.file === file)
+        const again = opened(then)
+        if (again.readdir('/').includes('removed')) again.unlink('removed')
+        await again.syncToFs()
+        expect(Buffer.from(then.contents[0]!).includes('Hafenstrasse')).toBe(false)
+      }
+    }
+  })
+
+  test('a removal that could not be written down is told with the next sync, as PGlite does not tell Postgres', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    fs.writeFile('stays', 'text')
+    await fs.syncToFs()
+    files.fault = {on: 'write', error: new DOMException('no room', 'QuotaExceededError')}
+    expect(() => fs.unlink('stays')).toThrow(expect.objectContaining({code: errno.ENOSPC}))
+    await expect(fs.syncToFs()).rejects.toMatchObject({code: errno.ENOSPC})
+    expect(opened(new MemoryFiles(files.contents)).readdir('/')).toEqual(['stays'])
+  })
+
   test('[SYNC-5] a write that finds no room is an error that Postgres knows, and what follows is kept', async () => {
     const files = new MemoryFiles()
     const fs = opened(files)
@@ -315,6 +361,43 @@ describe('a log of the file tree', () => {
       }
     }
   })
+  test('that a killed worker wrote is as safe as it looks once the next one goes on from it', async () => {
+    const files = await synced()
+    const killed = opened(files)
+    for (const path of ['b', 'c', 'd']) killed.mkdir(path)
+    const next = opened(files)
+    const from = files.steps.length
+    next.mkdir('e')
+    const c = files.steps.findIndex(step => 'write' in step && Buffer.from(step.write).includes('"c"'))
+    expect(c).toBeLessThan(from)
+    const names = opened(files.afterPowerLoss(files.steps.length, step => step !== c)).readdir('/')
+    expect(names).toEqual(['first', 'second', 'third', 'b', 'c', 'd', 'e'])
+  })
+
+  test('that was begun anew but not flushed does not count once the old one has gone on', async () => {
+    const files = new MemoryFiles()
+    const fs = opened(files)
+    await fs.syncToFs()
+    for (let i = 0; i < 2600; i++) {
+      fs.mkdir('passing')
+      fs.rmdir('passing')
+    }
+    // The log is flushed when the snapshot is whole; before it only the data, and the emptied file.
+    let flushes = 0
+    const handle = files.handles[1]!
+    const flush = handle.flush.bind(handle)
+    handle.flush = () => {
+      flushes += 1
+      if (flushes === 2) throw new DOMException('no room', 'QuotaExceededError')
+      flush()
+    }
+    await fs.syncToFs()
+    expect(flushes).toBe(3)
+    fs.mkdir('acknowledged')
+    await fs.syncToFs()
+    expect(opened(new MemoryFiles(files.contents)).readdir('/')).toEqual(['acknowledged'])
+  })
+
   test('that has become long on a device that is full goes on as it is', async () => {
     const files = new MemoryFiles()
     const fs = opened(files)

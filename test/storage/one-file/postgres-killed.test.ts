@@ -13,8 +13,9 @@ beforeAll(async () => {
   prepared = await asTarball(new Uint8Array(await readFile(fileURLToPath(dataDirUrl))))
 })
 
-const begin = (files: MemoryFiles) => startPGlite({loadDataDir: prepared, fs: new OneFileFilesystem(files.files)})
-const open = (files: MemoryFiles) => startPGlite({fs: new OneFileFilesystem(files.files)})
+const begin = (files: MemoryFiles) =>
+  startPGlite({loadDataDir: prepared, fs: new OneFileFilesystem(files.files), fsync: true})
+const open = (files: MemoryFiles) => startPGlite({fs: new OneFileFilesystem(files.files), fsync: true})
 const ids = async (db: PGlite) =>
   (await db.query<{id: number}>('select id from kept order by id')).rows.map(({id}) => id)
 
@@ -68,6 +69,25 @@ test(
   () => expectAllAt(24, (files, at) => files.afterPowerLoss(at, step => (step * 2654435761 + at) % 5 < 2)),
   120_000,
 )
+
+test('[SYNC-5] a checkpoint that is cut off by a loss of power does not count before all that it wrote out is on the disk', async () => {
+  const files = new MemoryFiles()
+  const db = await begin(files)
+  await db.exec('create table kept (id int primary key, t text)')
+  await db.query("insert into kept select n, repeat('x', 500) from generate_series(0, 499) n")
+  const from = files.steps.length
+  await db.query('checkpoint')
+  // Just before each flush there is most that can be lost.
+  const flushes = files.steps.flatMap((step, i) => (i > from && step.file === 0 && 'flush' in step ? [i] : []))
+  for (const at of flushes.slice(-4)) {
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      const again = await open(files.afterPowerLoss(at, step => ((step + attempt) * 2654435761) % 7 < 4))
+      expect(await ids(again)).toHaveLength(500)
+      await again.close()
+    }
+  }
+  await db.close()
+}, 60_000)
 
 test('[SYNC-5] a flush that fails is not acknowledged, and the database stops instead of going on with what may be lost', async () => {
   const files = new MemoryFiles()
