@@ -1,4 +1,3 @@
-import {PGlite} from '@electric-sql/pglite'
 import {BaseFilesystem, type FsStats} from '@electric-sql/pglite/basefs'
 import {chunkBytes, chunksIn, type Extent, FreeChunks, joined, parted, piecesOf} from './extents.ts'
 import {errno, type File, type FileTree, type Folder, failed, type Node} from './file-tree.ts'
@@ -47,23 +46,6 @@ export class OneFileFilesystem extends BaseFilesystem {
 
   override async initialSyncFs(): Promise<void> {
     this.booting = true
-  }
-
-  /** Gives Postgres an fsync, so that it orders its writes on disk as it does elsewhere: the log before the page. */
-  override async init(...args: Parameters<BaseFilesystem['init']>): ReturnType<BaseFilesystem['init']> {
-    const ready = await super.init(...args)
-    ready.emscriptenOpts.preRun?.push(({FS}) => {
-      // All files of a mount share these.
-      const {stream_ops} = FS.lookupPath(PGlite.paths.PGDATA, {}).node as unknown as {stream_ops: {fsync(): void}}
-      stream_ops.fsync = () => {
-        try {
-          this.#understood(() => this.#flush())
-        } catch (error) {
-          throw new FS.ErrnoError(Number(Reflect.get(Object(error), 'code') ?? errno.EIO))
-        }
-      }
-    })
-    return ready
   }
 
   /** What was written so far survives what comes; only then is what was given up overwritten. */

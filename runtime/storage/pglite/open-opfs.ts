@@ -88,7 +88,7 @@ async function boot(
   const fs = await openFilesystem(folder)
   try {
     if (fs.isEmpty && !options.loadDataDir) throw damaged('its file tree is empty')
-    return await startPGlite({...options, fs, fsync: true}, onStopped)
+    return await startPGlite({...options, fs}, onStopped)
   } catch (error) {
     fs.abandon()
     throw fs.full ? full(error) : understood(error, fs.booting)

@@ -13,29 +13,21 @@ const emptyWasmModule = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
  */
 const settings = ['shared_buffers=8MB', 'jit=off', 'random_page_cost=1']
 
-/** Of the ways to flush the write-ahead log the one that reaches the file system; the others do nothing in WebAssembly. */
-const flushing = 'wal_sync_method=fsync'
-
 /** Boots Postgres in 35 ms instead of 150. */
-function bootOptions(fsync: boolean): PGliteOptions {
-  const stock = PGlite.defaultStartParams.filter(param => !fsync || param !== '-F')
-  const own = fsync ? [...settings, flushing] : settings
+function bootOptions(): PGliteOptions {
   return {
     relaxedDurability: false,
     initdbWasmModule: new WebAssembly.Module(emptyWasmModule),
-    startParams: [...stock, ...own.flatMap(setting => ['-c', setting])],
+    startParams: [...PGlite.defaultStartParams, ...settings.flatMap(setting => ['-c', setting])],
   }
 }
-
-/** `fsync`: Postgres decides when files are flushed, which the file system must offer. */
-export type StartOptions = PGliteOptions & {fsync?: boolean}
 
 /** What Postgres calls a disk that is full. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const diskFull = '53100'
 
 /** Starts a PGlite that acknowledges nothing that is not flushed, stops at its first fault, and says when room is short. */
-export async function startPGlite({fsync = false, ...options}: StartOptions, onStopped?: Stopped): Promise<PGlite> {
-  const db = await PGlite.create({...bootOptions(fsync), ...options})
+export async function startPGlite(options: PGliteOptions, onStopped?: Stopped): Promise<PGlite> {
+  const db = await PGlite.create({...bootOptions(), ...options})
   failStop(db, onStopped)
   const run = db.execProtocolStream.bind(db)
   db.execProtocolStream = (...args) => run(...args).catch(error => Promise.reject(inOwnTerms(error)))
