@@ -36,7 +36,8 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#data = data
     this.#log = new TreeLog(trees)
     this.#free = freeIn(this.#log.tree)
-    this.#trim()
+    // A file whose tree is gone is nobody's to cut: it is set aside as it is.
+    if (!this.isEmpty) this.#trim()
   }
 
   /** Nothing was ever written here, or what was is gone. */

@@ -312,6 +312,13 @@ describe('a log of the file tree', () => {
     expect(opened(new MemoryFiles(contents)).readdir('/')).toEqual(['first', 'second', 'third'])
   })
 
+  test('that is gone leaves the file alone, for whoever can still read it', async () => {
+    const {contents} = await synced()
+    const emptied = new MemoryFiles([contents[0]!, new Uint8Array(), new Uint8Array()])
+    expect(opened(emptied).isEmpty).toBe(true)
+    expect(emptied.contents[0]).toEqual(contents[0])
+  })
+
   test('of which a loss of power took a line in the middle counts up to that: nothing after it was promised', async () => {
     const {contents} = await synced()
     const fs = opened(new MemoryFiles(contents))
