@@ -79,6 +79,7 @@ export class StepViews {
     this.#last = {step, view, continues: manifest.continues ? earlier : null}
     return {...runDraft(state, 'step.prepared', {number: run.steps + 1, manifest}), step}
   }
+
   /** The step of the run that the last one went on from, or the last one itself; unknown when another worker made it. */
   #namedStep({step}: RunState): NamedStep | null {
     const last = this.#last

@@ -4,7 +4,7 @@ export const chunkBytes = 8192
 /** Chunks that follow each other in the file: the first, and how many. */
 export type Extent = readonly [start: number, count: number]
 
-/** Which chunks of the file nobody uses. All of them hold zeros, or lie behind the end of the file. */
+/** Which chunks of the file nobody uses; nobody relies on what they hold, though it was wiped. */
 export class FreeChunks {
   /** In the order of the file, none touching the next. */
   #runs: Extent[] = []

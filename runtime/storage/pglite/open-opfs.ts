@@ -19,44 +19,34 @@ export async function openOpfs(
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
 ): Promise<OpenedDatabase> {
-  const path = ['holdfast', name]
-  const folder = await openFolder(path)
+  const folder = await openFolder(['holdfast', name])
   const found = await readMarker(folder)
   switch (found.state) {
     case 'nothing':
-      return begin({folder, path, prepared, onStopped, damaged: []})
+      return begin({folder, prepared, onStopped, damaged: []})
     case 'unfinished':
       await retryWhileBusy(() => discard(folder, found.marker.generation))
-      return begin({folder, path, prepared, onStopped, damaged: found.marker.damaged})
+      return begin({folder, prepared, onStopped, damaged: found.marker.damaged})
     case 'unknown':
-      return {...(await begin({folder, path, prepared, onStopped, damaged: found.folders})), ...setAside(found)}
+      return {...(await begin({folder, prepared, onStopped, damaged: found.folders})), ...setAside(found)}
     case 'ready':
-      return reopen({folder, path, prepared, onStopped, marker: found.marker})
+      return reopen({folder, prepared, onStopped, marker: found.marker})
   }
 }
 
-const layout = 'one-file'
-
 interface Place {
   folder: FileSystemDirectoryHandle
-  path: string[]
   prepared(): Promise<Blob>
   onStopped: Stopped | undefined
 }
 
-async function begin({
-  folder,
-  path,
-  prepared,
-  onStopped,
-  damaged,
-}: Place & {damaged: string[]}): Promise<OpenedDatabase> {
+async function begin({folder, prepared, onStopped, damaged}: Place & {damaged: string[]}): Promise<OpenedDatabase> {
   const loadDataDir = await prepared()
   const generation = crypto.randomUUID()
-  await writeMarker(folder, {layout, generation, ready: false, damaged})
-  const db = await boot(await openFolder([...path, generation]), onStopped, {loadDataDir})
+  await writeMarker(folder, {generation, ready: false, damaged})
+  const db = await boot(await folder.getDirectoryHandle(generation, {create: true}), onStopped, {loadDataDir})
   await orClose(db, () => writeGeneration(db, generation))
-  await writeMarker(folder, {layout, generation, ready: true, damaged})
+  await writeMarker(folder, {generation, ready: true, damaged})
   return {db, fresh: true, close: () => db.close()}
 }
 

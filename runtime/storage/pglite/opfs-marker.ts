@@ -1,19 +1,21 @@
 import * as z from 'zod'
 import {listNames, readText, writeText} from './opfs-files.ts'
 
+const layout = 'one-file'
+
 /**
  * What is known about a name's databases without opening one. Each generation has a folder of its own, so a
  * damaged one is set aside by beginning another, never by copying or overwriting it.
  */
 const markerSchema = z.object({
   /** One of another layout is not opened but set aside. */
-  layout: z.literal('one-file'),
+  layout: z.literal(layout),
   generation: z.string(),
   /** False while the first open is still filling the folder: nothing in it was ever acknowledged. */
   ready: z.boolean(),
   damaged: z.array(z.string()),
 })
-export type Marker = z.infer<typeof markerSchema>
+export type Marker = Omit<z.infer<typeof markerSchema>, 'layout'>
 
 const markerFile = 'generation.json'
 
@@ -30,7 +32,7 @@ export async function readMarker(folder: FileSystemDirectoryHandle): Promise<Fou
 }
 
 export function writeMarker(folder: FileSystemDirectoryHandle, marker: Marker): Promise<void> {
-  return writeText(folder, markerFile, JSON.stringify(marker))
+  return writeText(folder, markerFile, JSON.stringify({layout, ...marker}))
 }
 
 function json(text: string | undefined): unknown {

@@ -5,6 +5,7 @@ import type {PGlite} from '@electric-sql/pglite'
 import {beforeAll, expect, test} from 'vitest'
 import {OneFileFilesystem} from '../../../runtime/storage/one-file/one-file-filesystem.ts'
 import {startPGlite} from '../../../runtime/storage/pglite/start-pglite.ts'
+import {scrub} from '../../../runtime/storage/pglite-erase.ts'
 import {asTarball} from '../../../runtime/storage/prepared/as-tarball.ts'
 import {MemoryFiles} from '../../support/memory-files.ts'
 
@@ -100,12 +101,7 @@ test('[RET-3] what is deleted and scrubbed is in no byte of the files', async ()
   await db.query('delete from kept')
   const found = () => files.contents.some(bytes => Buffer.from(bytes).includes('Hafenstrasse'))
   expect(found()).toBe(true)
-  await db.query('vacuum (full) kept')
-  await db.query("select set_config('wal_recycle', 'off', false)")
-  for (let i = 0; i < 2; i++) {
-    await db.query('checkpoint')
-    if (i === 0) await db.query('select pg_switch_wal()')
-  }
+  await scrub(db)
   expect(found()).toBe(false)
   await db.close()
 }, 60_000)
