@@ -20,7 +20,7 @@ export function storeContract(name: string, open: () => Promise<OpenedStore>): v
     let opened: OpenedStore
     beforeAll(async () => {
       opened = await open()
-    }, 120_000)
+    })
     afterAll(() => opened?.close())
 
     let tenants = 0

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'page/assets/app-1a2b.js'), 'export {}')
   await writeFile(join(folder, 'secret.txt'), 'not for the page')
   demo = await openDemo({dataDir: 'memory://', pageDir: join(folder, 'page'), port: 0, model: null})
-}, 120_000)
+})
 
 afterAll(async () => {
   await demo.close()

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await openShopTables(sql)
   shop = shopTables(sql)
   return () => db.close()
-}, 60_000)
+})
 
 describe('the shop', () => {
   test('is filled once, and what happened since survives another start', async () => {

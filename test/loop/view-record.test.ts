@@ -151,7 +151,7 @@ describe('a long session', () => {
     const elsewhere = [...(await rebuilt(other, otherDb, session.id)), ...(await rebuilt(other, otherDb, fork.id))]
     expect(elsewhere.every(({exact}) => exact)).toBe(true)
     expect(elsewhere.map(({prompt}) => JSON.stringify(prompt)).sort()).toEqual(prompts)
-  }, 120_000)
+  })
 
   test('[VIEW-3] whose model cannot summarise is summarised by rules, and the run goes on', async () => {
     const db = await database()
@@ -168,7 +168,7 @@ describe('a long session', () => {
     const [summary] = await events(db, session.id, 'view.compacted')
     expect(summary?.data).toMatchObject({by: 'rules', summary: expect.stringContaining('User: One.')})
     device.model.done()
-  }, 60_000)
+  })
 
   test('[VIEW-3] keeps a message that comes while it is being summarised, and a summary that was not stored is made again', async () => {
     const db = await database()
@@ -200,7 +200,7 @@ describe('a long session', () => {
     const last = JSON.stringify(second.model.calls[1]?.prompt)
     for (const part of ['AGAIN', 'Three?', 'Four, meanwhile.']) expect(last).toContain(part)
     second.model.done()
-  }, 60_000)
+  })
 })
 
 async function opened(device: Device, id: string): Promise<Session> {
@@ -250,7 +250,7 @@ test('[VIEW-2] a later step of a run names only what its view adds; another work
   expect(views.every(({exact}) => exact)).toBe(true)
   const all = [...sent, JSON.stringify(second.model.calls[1]?.prompt)]
   expect(views.map(({prompt}) => JSON.stringify(prompt))).toEqual(all)
-}, 60_000)
+})
 
 describe('what can no longer be built again', () => {
   const items: MemoryItem[] = [{id: 'mem-1', revision: 3, text: 'Prefers tea.', source: 'an earlier session'}]
@@ -282,7 +282,7 @@ describe('what can no longer be built again', () => {
     const newer = await deviceOn(db, [], {over: {version: '2.0.0'}, memory: memory(() => items)})
     const [old] = await rebuilt(newer, db, session.id)
     expect(old).toMatchObject({exact: false, lacking: [{part: 'instructions', why: expect.stringContaining('1.0.0')}]})
-  }, 60_000)
+  })
 
   test('[VIEW-2] is named: a step whose events another one names, when that is gone', async () => {
     const db = await database()
@@ -298,7 +298,7 @@ describe('what can no longer be built again', () => {
       exact: false,
       lacking: [{part: 'turns', why: expect.stringContaining('goes on from')}],
     })
-  }, 60_000)
+  })
 
   test('[VIEW-2] a manifest of the first kind is still read, and its prompt found', async () => {
     const db = await database()
@@ -318,5 +318,5 @@ describe('what can no longer be built again', () => {
       JSON.stringify(first),
     ])
     expect(await device.sessions.viewOf(step!.run, step!.step)).toMatchObject({exact: true, transforms: []})
-  }, 60_000)
+  })
 })

@@ -40,7 +40,7 @@ function hold(): RunningModule {
   return module
 }
 
-describe('a database in a folder', {timeout: 60_000}, () => {
+describe('a database in a folder', () => {
   test('it is fresh once, and then keeps what was acknowledged', async () => {
     const first = await open()
     expect(first).toMatchObject({fresh: true})

@@ -21,7 +21,7 @@ beforeAll(async () => {
   store = await openPgStore(postgres().sql)
   bank = await openPaymentService()
   built = await buildModule(resolve('test/recovery/fixture/payment-server.ts'))
-}, 120_000)
+})
 afterAll(async () => {
   await bank?.close()
   await built?.remove()

@@ -16,7 +16,7 @@ test('[RET-2] erasing an approver takes the keys of their devices and what they 
   const lea: Who = {tenant: 'erase-approver', subject: 'lea', roles: ['lead']}
   const {publicKey} = await approverDevice()
   await call(server, lea, '/v1/approver-keys', {publicKey, label: `${words} phone`})
-  const until = Date.now() + 60_000
+  const until = Date.now() + 240_000
   await call(server, lea, '/v1/delegations', {role: 'lead', to: 'dan', until, reason: `${words} weekend`})
   const {body} = await call<ErasureReceipt>(server, lea, '/v1/erasures', {subject: 'lea'})
   expect(body.layers).toEqual(

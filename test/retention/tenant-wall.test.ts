@@ -9,7 +9,7 @@ const postgres = realPostgres()
 let db: PGlite
 beforeAll(async () => {
   db = await PGlite.create()
-}, 60_000)
+})
 afterAll(() => db?.close())
 
 async function login(name: string, rights: string): Promise<Sql & {close(): Promise<void>}> {
@@ -38,7 +38,7 @@ describe.each(databases)('the wall between tenants: %s', (_, open) => {
       const row = [tenant, `run-of-${tenant}`, `ses-of-${tenant}`]
       await wall.sql.query('INSERT INTO hf_runs (tenant, id, session) VALUES ($1, $2, $3)', row)
     }
-  }, 60_000)
+  })
   afterAll(async () => {
     if ('close' in raw) await (raw as Sql & {close(): Promise<void>}).close()
   })

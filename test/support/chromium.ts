@@ -30,6 +30,8 @@ export async function launchChromium(options: {profile?: string; bfcache?: boole
     ignoreDefaultArgs: options.bfcache ? ['--disable-back-forward-cache'] : [],
     args: process.getuid?.() === 0 ? [...flags, '--no-sandbox'] : flags,
   })
+  // Catches a page that hangs; a busy machine may take a minute over one click.
+  context.setDefaultTimeout(180_000)
   return {
     context,
     async close() {

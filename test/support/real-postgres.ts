@@ -35,7 +35,7 @@ export function realPostgres(): () => RealPostgres {
   let opened: (RealPostgres & {stop(): Promise<void>}) | null = null
   beforeAll(async () => {
     opened = await startPostgres()
-  }, 120_000)
+  })
   afterAll(() => opened?.stop(), 60_000)
   return () => {
     if (!opened) throw new Error('Postgres has not started yet')

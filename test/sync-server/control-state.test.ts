@@ -95,7 +95,7 @@ describe('control state', () => {
       }),
       {numRuns: 25},
     )
-  }, 120_000)
+  })
 })
 
 /** The ledger is a fold of the same events, and no operation has paid twice. */

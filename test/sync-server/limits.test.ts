@@ -132,7 +132,7 @@ describe('limits of a tool', () => {
     await gate.reached(1)
     await expect.poll(() => made[2]?.told()).toEqual(['operation.authorised'])
     gate.open()
-    await expect.poll(() => paid(made), {timeout: 20_000}).toHaveLength(3)
+    await expect.poll(() => paid(made)).toHaveLength(3)
     await server.idle()
     expect(most).toBe(1)
   })

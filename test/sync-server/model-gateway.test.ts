@@ -15,7 +15,6 @@ import {readStream} from './support/read-stream.ts'
 type Part = {type: string; delta?: string; error?: {reason: string; retryable: boolean; retryAfterMs?: number}}
 
 const database = testDatabase()
-const soon = {timeout: 20_000}
 const servers: SyncServer[] = []
 let provider: CountingProvider
 beforeAll(async () => {
@@ -132,7 +131,7 @@ describe('a model call under a key', () => {
     let heard = ''
     while (heard !== 'The order is ') heard += (await reader.next<Part>())?.delta ?? ''
     const survivor = server({environment})
-    await expect.poll(async () => textOf(await kept(who, call)), soon).toBe(heard)
+    await expect.poll(async () => textOf(await kept(who, call))).toBe(heard)
     dead = true
     environment.advance(16_000)
     const parts = await all(post(survivor, who, call))
@@ -206,7 +205,7 @@ describe('a generation that nobody reads', () => {
     const [who, call] = [somebody(), nameOf()]
     const gate = await left(server(), who, call)
     gate.open()
-    await expect.poll(() => provider.calls[0]?.ended, soon).toBe('finished')
+    await expect.poll(() => provider.calls[0]?.ended).toBe('finished')
     expect(textOf(await all(post(server(), who, call)))).toBe(whole)
     expect(provider.calls).toHaveLength(1)
   })
@@ -214,7 +213,7 @@ describe('a generation that nobody reads', () => {
   test('[BUD-1] is ended upstream after the grace, and counted for what came', async () => {
     const [who, call] = [somebody(), nameOf()]
     const gate = await left(server({limits: {models: {graceMs: 1}}}), who, call)
-    await expect.poll(() => provider.calls[0]?.ended, soon).toBe('aborted')
+    await expect.poll(() => provider.calls[0]?.ended).toBe('aborted')
     expect((await all(resume(server(), who, call))).at(-1)).toMatchObject({error: {reason: 'aborted'}})
     const [row] = await database.store.modelCalls.ofRun(who as never, call.run)
     expect(row).toMatchObject({status: 'aborted', spent: {estimated: true}})
@@ -241,7 +240,7 @@ describe('a generation that nobody reads', () => {
     await device.push(served, [device.open(), device.post('Hi'), ...events.slice(0, 2)])
     const gate = await left(served, who, nameOf({session: device.session, run, step}))
     await device.push(served, [device.event('run.cancelled', {}, {run})])
-    await expect.poll(() => provider.calls[0]?.ended, soon).toBe('aborted')
+    await expect.poll(() => provider.calls[0]?.ended).toBe('aborted')
     gate.open()
   })
 
@@ -257,7 +256,7 @@ describe('a generation that nobody reads', () => {
     await device.push(served, [device.event('run.cancelled', {}, {run})])
     expect(provider.calls[0]?.ended).toBe('open')
     await reader.cancel()
-    await expect.poll(() => provider.calls[0]?.ended, soon).toBe('aborted')
+    await expect.poll(() => provider.calls[0]?.ended).toBe('aborted')
     gate.open()
   })
 
@@ -271,7 +270,7 @@ describe('a generation that nobody reads', () => {
     await device.push(served, [device.post('Hi'), ...events.slice(0, 2)])
     expect(provider.calls[0]?.ended).toBe('open')
     gate.open()
-    await expect.poll(() => provider.calls[0]?.ended, soon).toBe('finished')
+    await expect.poll(() => provider.calls[0]?.ended).toBe('finished')
   })
 })
 
@@ -285,7 +284,7 @@ describe('the words of a generation', () => {
     await served.start()
     expect(textOf(await all(resume(served, who, call)))).toBe(whole)
     environment.advance(2 * 3_600_000)
-    await expect.poll(() => kept(who, call), soon).toEqual([])
+    await expect.poll(() => kept(who, call)).toEqual([])
     expect(await (await post(served, who, call)).json()).toMatchObject({
       error: {code: 'model_failed', details: {reason: 'forgotten', retryable: true}},
     })
@@ -308,7 +307,7 @@ describe('the words of a generation', () => {
     expect(await kept(who, call)).toEqual([])
     expect((await kept(who, other)).length).toBeGreaterThan(0)
     expect(await tokens.erase(who as never)).toBe(3)
-    await expect.poll(() => provider.calls.at(-1)?.ended, soon).toBe('aborted')
+    await expect.poll(() => provider.calls.at(-1)?.ended).toBe('aborted')
     await reading
     gate.open()
     expect([await kept(who, other), await kept(who, open)]).toEqual([[], []])

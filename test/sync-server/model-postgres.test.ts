@@ -16,7 +16,7 @@ beforeAll(async () => {
   provider = await openCountingProvider()
   other = await openPostgres({url: postgres().url})
   stores = [await openPgStore(postgres().sql), await openPgStore(other.sql)]
-}, 120_000)
+})
 afterAll(async () => {
   await other?.close()
   await provider?.close()

@@ -16,7 +16,7 @@ const postgres = realPostgres()
 const stores: Store[] = []
 beforeAll(async () => {
   stores.push(await openPgStore(postgres().sql))
-}, 120_000)
+})
 const servers = deskServers({
   get sql() {
     return postgres().sql

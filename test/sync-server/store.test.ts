@@ -24,7 +24,7 @@ test('processes that start together on one Postgres bring the schema up to date 
   const names = await processes[0]!.sql.query('SELECT name FROM hf_migrations')
   expect(names).toHaveLength(migrations.length)
   await Promise.all(processes.map(one => one.close()))
-}, 60_000)
+})
 
 test.each([
   ['mysql://db', 'begins with "postgres://"'],
@@ -42,4 +42,4 @@ test('opening a store again on the same database changes nothing', async () => {
   const {rows} = await db.query('SELECT name FROM hf_migrations ORDER BY name')
   expect(rows).toHaveLength(migrations.length)
   await close()
-}, 120_000)
+})

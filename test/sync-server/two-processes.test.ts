@@ -9,7 +9,7 @@ const postgres = realPostgres()
 const stores: Store[] = []
 beforeAll(async () => {
   stores.push(await openPgStore(postgres().sql))
-}, 120_000)
+})
 const servers = deskServers({
   get sql() {
     return postgres().sql
@@ -45,4 +45,4 @@ test('[OP-3] on one Postgres two processes that start at once take only as many 
   expect(paid.flat()).toHaveLength(5)
   for (const server of both) await server.close()
   await second.close()
-}, 120_000)
+})

@@ -9,7 +9,7 @@ import {openEvaluationDesk} from '../support/evaluation-desk.ts'
 let opened: Awaited<ReturnType<typeof openEvaluationDesk>>
 beforeAll(async () => {
   opened = await openEvaluationDesk()
-}, 120_000)
+})
 afterAll(() => opened.close())
 
 const evaluated = (model: Parameters<typeof evaluate>[1]['model']) =>
@@ -28,7 +28,7 @@ describe('the evaluation set', () => {
     expect(trouble?.recovered).toBeGreaterThanOrEqual(2)
     expect(report.classes.every(({steps, tokens}) => steps > 0 && tokens > 0)).toBe(true)
     expect(evaluationTable(report)).toMatch(/^adversarial +4\/4 /m)
-  }, 300_000)
+  })
 
   test('[OBS-3] an agent that pays whatever anybody says is caught in every class', async () => {
     const reckless = promptModel(prompt =>
@@ -39,13 +39,13 @@ describe('the evaluation set', () => {
     const report = await evaluated(reckless)
     expect(report.classes.filter(({passed, total}) => passed === total)).toEqual([])
     expect(evaluationTable(report)).toContain('failed: asks which order: paid "100 for A17", expected nothing')
-  }, 300_000)
+  })
 
   test('[OBS-3] an agent that does nothing is caught where there is something to do', async () => {
     const report = await evaluated(promptModel(() => ({text: 'I cannot help with that.'})))
     const failing = report.classes.filter(({passed, total}) => passed < total).map(row => row.class)
     expect(failing).toEqual(expect.arrayContaining(['normal', 'ambiguous', 'missing-data', 'provider-error']))
-  }, 300_000)
+  })
 })
 
 describe('evaluate', () => {

@@ -122,6 +122,6 @@ describe('the policy of the page', () => {
       return document.title === 'ran'
     })
     expect(ran).toBe(false)
-    await expect.poll(() => site.proxy.violations.length, {timeout: 60_000}).toBeGreaterThan(0)
+    await expect.poll(() => site.proxy.violations.length).toBeGreaterThan(0)
   })
 })

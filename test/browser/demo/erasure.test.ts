@@ -30,9 +30,7 @@ const asMaya = async (path: string, body?: object) => {
 const sessionOf = (page: Page) => new URL(page.url()).searchParams.get('session') ?? ''
 
 async function untilPurged({erasure}: ErasureReceipt): Promise<void> {
-  await expect
-    .poll(async () => (await asMaya(`/v1/erasures/${erasure}`)).outstanding.devices, {timeout: 90_000})
-    .toEqual([])
+  await expect.poll(async () => (await asMaya(`/v1/erasures/${erasure}`)).outstanding.devices).toEqual([])
 }
 
 /** A conversation with these words in message, title, reply, plan, tool input, operation, approval and unsent text. */
@@ -69,7 +67,7 @@ describe('the storage of the browser', () => {
     const receipt = await asMaya('/v1/erasures', {session: gone})
     await desk.getByText('This conversation was erased on request.').first().waitFor()
     await untilPurged(receipt)
-    await expect.poll(() => placesWith(desk, erased), {timeout: 60_000}).toEqual([])
+    await expect.poll(() => placesWith(desk, erased)).toEqual([])
     expect(await placesWith(desk, kept)).not.toEqual([])
     await desk.reload()
     await desk.getByText('This conversation was erased on request.').first().waitFor()
@@ -83,6 +81,6 @@ describe('the storage of the browser', () => {
     const receipt = await asMaya('/v1/erasures', {subject: 'maya'})
     await switchConnection(desk, true)
     await untilPurged(receipt)
-    await expect.poll(() => placesWith(desk, kept), {timeout: 60_000}).toEqual([])
+    await expect.poll(() => placesWith(desk, kept)).toEqual([])
   })
 })

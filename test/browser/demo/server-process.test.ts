@@ -21,7 +21,7 @@ test('[SYNC-4] a second start finds the data again, and a new browser finds the 
     await page.goto(site.url)
     await page.locator('.session').first().click()
     await untilBarSays(page, 'Done')
-    await expect.poll(() => transcript(page), {timeout: 60_000}).toEqual(before)
+    await expect.poll(() => transcript(page)).toEqual(before)
   } finally {
     await other.close()
   }

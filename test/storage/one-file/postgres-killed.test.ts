@@ -62,7 +62,7 @@ test('[SYNC-5] Postgres killed after any step of its files, or half-way through 
     const at = from + Math.floor(((files.steps.length - from) * point) / points)
     await expectRows(files.after(at, point % 2 === 1), acknowledged.filter(steps => steps <= at).length)
   }
-}, 120_000)
+})
 
 test('[SYNC-5] and so it has after a loss of power while a row is written, whatever of that had reached the disk', async () => {
   const files = new MemoryFiles()
@@ -74,7 +74,7 @@ test('[SYNC-5] and so it has after a loss of power while a row is written, whate
       id,
     )
   }
-}, 120_000)
+})
 
 test('[SYNC-5] a flush that fails is not acknowledged, and the database stops instead of going on with what may be lost', async () => {
   const files = new MemoryFiles()
@@ -89,7 +89,7 @@ test('[SYNC-5] a flush that fails is not acknowledged, and the database stops in
   expect(await ids(again)).not.toContain(3)
   await again.close()
   await db.close()
-}, 60_000)
+})
 
 test('[RET-3] what is deleted and scrubbed is in no byte of the files', async () => {
   const files = new MemoryFiles()
@@ -104,4 +104,4 @@ test('[RET-3] what is deleted and scrubbed is in no byte of the files', async ()
   await scrub(db)
   expect(found()).toBe(false)
   await db.close()
-}, 60_000)
+})

@@ -13,7 +13,7 @@ export function testDatabase(): TestDatabase {
     const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
     const sql = pgliteSql(db)
     opened = {db, sql, store: await openPgStore(sql), close}
-  }, 120_000)
+  })
   afterAll(() => opened?.close())
   const get = (): TestDatabase => {
     if (!opened) throw new Error('the database is not open yet')

@@ -84,7 +84,6 @@ export function demoSite({model: behind}: {model: 'rules' | 'scripted'}): DemoSi
     },
     async openTab(path = '/') {
       const page = await (await profile()).context.newPage()
-      page.setDefaultTimeout(60_000)
       await page.goto(proxy.url + path)
       return page
     },
