@@ -2,6 +2,8 @@ import {readGeneration, writeGeneration} from './generation.ts'
 import {type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
 import {startPGlite} from './start-pglite.ts'
 
+const kind = {storage: 'indexeddb', recovery: null} as const
+
 /**
  * Where OPFS has no synchronous handles: IndexedDB, strict, about 170 ms a write. A database without a generation
  * never finished its first open or lost its rows; either way another is begun beside it.
@@ -16,7 +18,7 @@ export async function openIndexedDb(
     if (!(await exists(place))) return begin(place, prepared, number, onStopped)
     const db = await startPGlite({dataDir: `idb://${place}`}, onStopped).catch(() => undefined)
     if (!db) continue
-    if (await orClose(db, () => readGeneration(db))) return {db, fresh: false, close: () => db.close()}
+    if (await orClose(db, () => readGeneration(db))) return {...kind, db, fresh: false, close: () => db.close()}
     await db.close()
   }
 }
@@ -30,7 +32,7 @@ async function begin(
   const loadDataDir = await prepared()
   const db = await startPGlite({dataDir: `idb://${place}`, loadDataDir}, onStopped)
   await orClose(db, () => writeGeneration(db, crypto.randomUUID()))
-  return {db, fresh: true, ...(number > 1 && {recovered: 'quarantined'}), close: () => db.close()}
+  return {...kind, db, fresh: true, ...(number > 1 && {recovered: 'quarantined'}), close: () => db.close()}
 }
 
 async function exists(place: string): Promise<boolean> {

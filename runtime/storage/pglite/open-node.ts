@@ -29,20 +29,20 @@ const markerFile = 'generation'
 export async function openNodeDatabase({dataDir, onStopped}: NodeDatabaseOptions): Promise<OpenedDatabase> {
   if (dataDir.startsWith('memory://')) {
     const db = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
-    return {db, fresh: true, close: () => db.close()}
+    return {db, storage: 'memory', recovery: null, fresh: true, close: () => db.close()}
   }
   const folder = resolve(dataDir)
   const release = await lockFolder(folder)
   try {
     const opened = await openFolder(folder, onStopped)
-    return {...opened, close: () => opened.db.close().finally(release)}
+    return {...opened, storage: 'folder', recovery: null, close: () => opened.db.close().finally(release)}
   } catch (error) {
     await release()
     throw HoldfastError.from(error)
   }
 }
 
-type Opened = Omit<OpenedDatabase, 'close'>
+type Opened = Omit<OpenedDatabase, 'close' | 'storage' | 'recovery'>
 
 async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> {
   const generation = await readFile(join(folder, markerFile), 'utf8').catch(() => undefined)

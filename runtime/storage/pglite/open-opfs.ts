@@ -10,6 +10,8 @@ import {type Found, type Marker, readMarker, writeMarker} from './opfs-marker.ts
 import {retryWhileBusy} from './retry-while-busy.ts'
 import {startPGlite} from './start-pglite.ts'
 
+const kind = {storage: 'opfs', recovery: null} as const
+
 /**
  * Opens the database `name` in the origin private file system. The caller holds the name's lock: two openers lose
  * data. `prepared` is read only if there is nothing to open yet.
@@ -47,7 +49,7 @@ async function begin({folder, prepared, onStopped, damaged}: Place & {damaged: s
   const db = await boot(await folder.getDirectoryHandle(generation, {create: true}), onStopped, {loadDataDir})
   await orClose(db, () => writeGeneration(db, generation))
   await writeMarker(folder, {generation, ready: true, damaged})
-  return {db, fresh: true, close: () => db.close()}
+  return {...kind, db, fresh: true, close: () => db.close()}
 }
 
 async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<OpenedDatabase> {
@@ -55,7 +57,7 @@ async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<Ope
     // One failure may be the moment's, such as memory; only what fails twice is given up.
     const open = () => retryWhileBusy(() => openExisting(place, marker.generation))
     const db = await open().catch(open)
-    return {db, fresh: false, close: () => db.close()}
+    return {...kind, db, fresh: false, close: () => db.close()}
   } catch (error) {
     if (!HoldfastError.is(error, 'database_damaged')) throw error
     const opened = await begin({...place, damaged: [...marker.damaged, marker.generation]})
