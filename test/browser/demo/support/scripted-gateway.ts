@@ -2,8 +2,8 @@ import {createServer, type IncomingMessage, type ServerResponse} from 'node:http
 import type {AddressInfo} from 'node:net'
 import {json} from 'node:stream/consumers'
 import * as z from 'zod'
+import {closeServer} from '../../../support/fault-proxy.ts'
 import {createGate, type Gate} from '../../../support/gate.ts'
-import {closeServer} from './server-proxy.ts'
 
 /** One call as the script sees it: the order that it is about, and how many tool results there are by now. */
 export type ModelCall = {order: string; cents: number; step: number}
