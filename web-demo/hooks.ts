@@ -29,10 +29,16 @@ export function useAction(): {problem: string | null; run: Run; dismiss: () => v
 }
 
 /** The path and query of the page, and a way to change them that keeps the page alive. */
-export function useLocation(): {path: string; session: string | null; as: string | null} {
+export function useLocation(): {path: string; session: string | null; as: string | null; view: string | null} {
   const href = useSyncExternalStore(onNavigation, () => location.pathname + location.search)
   const url = new URL(href, location.origin)
-  return {path: url.pathname, session: url.searchParams.get('session'), as: url.searchParams.get('as')}
+  const {searchParams} = url
+  return {
+    path: url.pathname,
+    session: searchParams.get('session'),
+    as: searchParams.get('as'),
+    view: searchParams.get('view'),
+  }
 }
 
 function onNavigation(listener: () => void): () => void {

@@ -2,9 +2,11 @@ import './no-eval.ts'
 import {createRoot} from 'react-dom/client'
 import {App} from './app.tsx'
 import {browserServices} from './browser-services.ts'
+import {endMarksWithPage} from './crash-mark.ts'
 import {registerServiceWorker} from './register-service-worker.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element "root".')
 createRoot(root).render(<App services={browserServices} />)
+endMarksWithPage()
 registerServiceWorker()

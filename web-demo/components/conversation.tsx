@@ -1,6 +1,7 @@
 import {useEffect, useLayoutEffect, useRef} from 'react'
 import type {SessionView, StepRef} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
+import {Boundary, Part} from './boundary.tsx'
 import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
@@ -32,8 +33,14 @@ export function Conversation({view, onBranch, onLook, divergence}: Props) {
           </li>
         )}
       </ol>
-      {view.divergence && <DivergenceCard divergence={view.divergence} actions={divergence} />}
-      <Announcer view={view} />
+      {view.divergence && (
+        <Part name="The work done apart" shows={view.divergence}>
+          <DivergenceCard divergence={view.divergence} actions={divergence} />
+        </Part>
+      )}
+      <Boundary shows={view} fallback={null}>
+        <Announcer view={view} />
+      </Boundary>
     </section>
   )
 }
@@ -49,9 +56,12 @@ function Announcer({view}: {view: SessionView}) {
   )
 }
 
-/** Without the marks of formatting, which a screen reader would spell out. */
+/** Without the marks of formatting, which a screen reader would spell out; nobody listens to a reply of pages. */
 function spoken(text: string): string {
-  return text.replace(/[*_`#]+/g, '').replace(/^- /gm, '')
+  return text
+    .slice(0, 2_000)
+    .replace(/[*_`#]+/g, '')
+    .replace(/^- /gm, '')
 }
 
 /** Follows new text while the reader is at the end, and stays put while they read further up. */

@@ -1,8 +1,11 @@
 import {memo} from 'react'
 import type {StepRef, TranscriptEntry} from '../runtime-types.ts'
 import {noticeWords} from '../words/notice.ts'
+import {plainTextOf} from '../words/plain.ts'
+import {Boundary} from './boundary.tsx'
 import {DurabilityMark} from './durability-mark.tsx'
 import {EntryMenu} from './entry-menu.tsx'
+import {PlainText} from './plain-text.tsx'
 import {Prose} from './prose.tsx'
 import {RefundCard} from './refund-card.tsx'
 import {ToolCard} from './tool-card.tsx'
@@ -13,7 +16,9 @@ type Props = {entry: TranscriptEntry; onBranch: (after: number) => void; onLook:
 export const Entry = memo(function Entry({entry, onBranch, onLook}: Props) {
   return (
     <li className={`entry entry-${entry.type}`}>
-      <EntryBody entry={entry} />
+      <Boundary shows={entry} fallback={<PlainEntry entry={entry} />}>
+        <EntryBody entry={entry} />
+      </Boundary>
       {(entry.type === 'message' || entry.type === 'reply') && (
         <div className="entry-foot">
           <time dateTime={new Date(entry.at).toISOString()}>{clock(entry.at)}</time>
@@ -31,7 +36,9 @@ function EntryBody({entry}: {entry: TranscriptEntry}) {
       return (
         <>
           <h2 className="visually-hidden">You</h2>
-          <p className="bubble">{entry.text}</p>
+          <div className="bubble">
+            <PlainText text={entry.text} />
+          </div>
         </>
       )
     case 'reply':
@@ -48,13 +55,25 @@ function EntryBody({entry}: {entry: TranscriptEntry}) {
   }
 }
 
+/** What an entry holds, when its usual form could not be rendered. */
+function PlainEntry({entry}: {entry: TranscriptEntry}) {
+  return (
+    <div className="prose">
+      <p className="hint">This entry could not be shown as usual. This is what it holds.</p>
+      <PlainText text={plainTextOf(entry)} />
+    </div>
+  )
+}
+
 function Notice({entry}: {entry: Extract<TranscriptEntry, {type: 'notice'}>}) {
   const words = noticeWords(entry)
   if (entry.detail === undefined) return <p className={`notice notice-${entry.about}`}>{words}</p>
   return (
     <details className={`notice notice-${entry.about}`}>
       <summary>{words}</summary>
-      <p className="notice-detail">{entry.detail}</p>
+      <div className="notice-detail">
+        <PlainText text={entry.detail} />
+      </div>
     </details>
   )
 }

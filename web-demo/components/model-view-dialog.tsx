@@ -3,7 +3,9 @@ import {useEffect, useState} from 'react'
 import type {Run} from '../hooks.ts'
 import type {BrowserRuntime, ModelView, StepRef} from '../runtime-types.ts'
 import {seenParts, sizeWords, verdictWords} from '../words/model-view.ts'
+import {Part} from './boundary.tsx'
 import {Icon} from './icon.tsx'
+import {PlainText} from './plain-text.tsx'
 
 type Props = {runtime: BrowserRuntime | null; step: StepRef | null; run: Run; onClose: () => void}
 
@@ -24,7 +26,11 @@ export function ModelViewDialog({runtime, step, run, onClose}: Props) {
           <section className="model-view-body" aria-label="Prompt">
             {view === 'none' && <p className="hint">This step is not on this device yet.</p>}
             {view === 'loading' && <p className="hint">Rebuilding it from the record…</p>}
-            {typeof view === 'object' && <Seen view={view} />}
+            {typeof view === 'object' && (
+              <Part name="What the model saw" shows={view}>
+                <Seen view={view} />
+              </Part>
+            )}
           </section>
         </Dialog.Popup>
       </Dialog.Portal>
@@ -49,7 +55,9 @@ function Seen({view}: {view: ModelView}) {
       {seenParts(view).map(({place, title, text}) => (
         <section key={place} className="model-view-part">
           <h3>{title}</h3>
-          <pre>{text}</pre>
+          <div className="model-view-text">
+            <PlainText text={text} />
+          </div>
         </section>
       ))}
     </>

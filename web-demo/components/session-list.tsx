@@ -1,5 +1,6 @@
 import type {SessionListItem} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
+import {Boundary} from './boundary.tsx'
 import {Icon} from './icon.tsx'
 import {StatusDot} from './status-dot.tsx'
 
@@ -21,11 +22,22 @@ export function SessionList({sessions, current, onOpen}: Props) {
       <ul className="sessions-list">
         {sessions?.map(session => (
           <li key={session.id}>
-            <SessionButton session={session} isCurrent={session.id === current} onOpen={onOpen} />
+            <Boundary shows={session} fallback={<PlainSession id={session.id} onOpen={onOpen} />}>
+              <SessionButton session={session} isCurrent={session.id === current} onOpen={onOpen} />
+            </Boundary>
           </li>
         ))}
       </ul>
     </div>
+  )
+}
+
+/** A conversation whose title or state could not be rendered can still be opened. */
+function PlainSession({id, onOpen}: {id: string; onOpen: Props['onOpen']}) {
+  return (
+    <button type="button" className="session" onClick={() => onOpen(id)}>
+      <span className="session-title">Conversation</span>
+    </button>
   )
 }
 

@@ -1,6 +1,7 @@
 import {Tabs} from '@base-ui/react/tabs'
 import type {Run} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionView} from '../runtime-types.ts'
+import {Part} from './boundary.tsx'
 import {DevicePanel, type Role} from './device-panel.tsx'
 import {PassportPanel} from './passport-panel.tsx'
 import {SharedEditors} from './shared-editors.tsx'
@@ -17,7 +18,9 @@ export type SidePanelProps = {
 export function SidePanel({runtime, session, view, connection, role, run}: SidePanelProps) {
   return (
     <div className="side">
-      <SharedEditors session={session} run={run} />
+      <Part name="The shared documents" shows={session}>
+        <SharedEditors session={session} run={run} />
+      </Part>
       <Tabs.Root className="tabs" defaultValue="run">
         <Tabs.List className="tab-list" aria-label="Details">
           <Tabs.Tab className="tab" value="run">
@@ -28,10 +31,14 @@ export function SidePanel({runtime, session, view, connection, role, run}: SideP
           </Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel className="tab-panel" value="run">
-          <PassportPanel view={view} />
+          <Part name="The run passport" shows={view}>
+            <PassportPanel view={view} />
+          </Part>
         </Tabs.Panel>
         <Tabs.Panel className="tab-panel" value="device">
-          <DevicePanel runtime={runtime} connection={connection} role={role} run={run} />
+          <Part name="The state of this device" shows={connection}>
+            <DevicePanel runtime={runtime} connection={connection} role={role} run={run} />
+          </Part>
         </Tabs.Panel>
       </Tabs.Root>
     </div>

@@ -1,7 +1,9 @@
 import type {ToolEntry} from '../runtime-types.ts'
+import {jsonText} from '../words/plain.ts'
 import {tellTool} from '../words/tool.ts'
 import {DurabilityMark} from './durability-mark.tsx'
 import {Icon, type IconName} from './icon.tsx'
+import {PlainText} from './plain-text.tsx'
 
 const icons: Record<string, IconName> = {
   lookupOrder: 'search',
@@ -32,7 +34,7 @@ export function Raw({label, value}: {label: string; value: unknown}) {
   return (
     <figure className="raw">
       <figcaption>{label}</figcaption>
-      <pre>{JSON.stringify(value, null, 2)}</pre>
+      <PlainText text={jsonText(value)} />
     </figure>
   )
 }

@@ -3,6 +3,7 @@ import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Composer} from '../components/composer.tsx'
 import {Conversation} from '../components/conversation.tsx'
+import {CrashedNote} from '../components/crashed-note.tsx'
 import {DeskBar} from '../components/desk-bar.tsx'
 import {DeskSkeleton} from '../components/desk-skeleton.tsx'
 import {Drawer} from '../components/drawer.tsx'
@@ -19,13 +20,15 @@ import {kept, moveToNew} from '../unsent.ts'
 import {endedWords} from '../words/closing.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
+import {useAvoided} from './use-crash-marks.ts'
 import {titleFrom, useDevice, useErasedUnsent, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
   const {problem, run, dismiss} = useAction()
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
-  const {session, view, opening} = useSession(runtime, sessionId, device.connection, run)
+  const {avoided, retry: retryShowing} = useAvoided(sessionId)
+  const {session, view, opening} = useSession(runtime, avoided ? null : sessionId, device.connection, run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
   const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
@@ -122,7 +125,9 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             {standing.sentence}
           </Banner>
         )}
-        {view ? (
+        {avoided && sessionId !== null ? (
+          <CrashedNote session={sessionId} onRetry={retryShowing} />
+        ) : view ? (
           <Conversation view={view} onBranch={branch} onLook={setLookedAt} divergence={divergence} />
         ) : opening || device.sessions === null ? (
           <DeskSkeleton />
@@ -140,7 +145,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
-        {ended ? (
+        {avoided ? null : ended ? (
           <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
         ) : (
           <Composer

@@ -1,5 +1,6 @@
 import {ApprovalCard} from '../components/approval-card.tsx'
 import {Banner} from '../components/banner.tsx'
+import {Part} from '../components/boundary.tsx'
 import {DecidedList} from '../components/decided-list.tsx'
 import {DecidingDevices} from '../components/deciding-devices.tsx'
 import {DelegationPanel} from '../components/delegation-panel.tsx'
@@ -37,7 +38,9 @@ export function InboxPage({person}: {person: Person}) {
         </Banner>
       )}
       {state && <OutOfReach state={state} />}
-      <KeptDecisions decisions={state?.decisions ?? []} onDismiss={nonce => run(async () => inbox?.dismiss(nonce))} />
+      <Part name="What you decided on this device" shows={state}>
+        <KeptDecisions decisions={state?.decisions ?? []} onDismiss={nonce => run(async () => inbox?.dismiss(nonce))} />
+      </Part>
       <p className="visually-hidden" aria-live="polite">
         {seen ? `${open.length} waiting for a decision` : 'Opening the approvals'}
       </p>
@@ -46,29 +49,47 @@ export function InboxPage({person}: {person: Person}) {
       <ul className="approvals">
         {uncertain.map(item => (
           <li key={item.operation}>
-            <UncertainCard
-              item={item}
-              onSettle={said => run(async () => inbox?.settle(item.operation, {...said, digest: item.digest}))}
-            />
+            <Part name="An outcome that is not known" shows={item}>
+              <UncertainCard
+                item={item}
+                onSettle={said => run(async () => inbox?.settle(item.operation, {...said, digest: item.digest}))}
+              />
+            </Part>
           </li>
         ))}
         {open.map(item => (
           <li key={item.approval}>
-            <ApprovalCard
-              item={item}
-              order={shop?.orders.find(order => order.id === orderOf(item.shown.input)) ?? null}
-              mustWait={state?.connection.state === 'unreachable' && state.ownKey === null}
-              kept={state?.decisions.some(({signed, refused}) => !refused && signed.intent.approval === item.approval)}
-              onDecide={(verdict, note) =>
-                run(async () => inbox?.decide(item.approval, {verdict, digest: item.digest, ...(note && {note})}))
-              }
-            />
+            <Part name="An approval" shows={item}>
+              <ApprovalCard
+                item={item}
+                order={shop?.orders.find(order => order.id === orderOf(item.shown.input)) ?? null}
+                mustWait={state?.connection.state === 'unreachable' && state.ownKey === null}
+                kept={state?.decisions.some(
+                  ({signed, refused}) => !refused && signed.intent.approval === item.approval,
+                )}
+                onDecide={(verdict, note) =>
+                  run(async () => inbox?.decide(item.approval, {verdict, digest: item.digest, ...(note && {note})}))
+                }
+              />
+            </Part>
           </li>
         ))}
       </ul>
-      {decided.length > 0 && <DecidedList items={decided} />}
-      {inbox && seen && <DelegationPanel person={person} inbox={inbox} run={run} />}
-      {inbox && seen && <DecidingDevices inbox={inbox} state={state} />}
+      {decided.length > 0 && (
+        <Part name="The list of decisions" shows={state}>
+          <DecidedList items={decided} />
+        </Part>
+      )}
+      {inbox && seen && (
+        <Part name="Lending your role" shows={state}>
+          <DelegationPanel person={person} inbox={inbox} run={run} />
+        </Part>
+      )}
+      {inbox && seen && (
+        <Part name="The list of your devices" shows={state}>
+          <DecidingDevices inbox={inbox} state={state} />
+        </Part>
+      )}
     </main>
   )
 }

@@ -1,6 +1,8 @@
 import {useState} from 'react'
 import {Banner} from '../components/banner.tsx'
+import {Boundary} from '../components/boundary.tsx'
 import {type MemoryActions, MemoryCard} from '../components/memory-card.tsx'
+import {PlainText} from '../components/plain-text.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {useAction, useNow} from '../hooks.ts'
 import type {MemoryEntry} from '../runtime-types.ts'
@@ -139,7 +141,9 @@ function Section({title, titled = true, entries, now, actions}: SectionProps) {
       <ul>
         {entries.map(entry => (
           <li key={entry.item.id}>
-            <MemoryCard entry={entry} now={now} actions={actions} />
+            <Boundary shows={entry} fallback={<PlainText text={String(entry.item.text)} />}>
+              <MemoryCard entry={entry} now={now} actions={actions} />
+            </Boundary>
           </li>
         ))}
       </ul>

@@ -1,4 +1,5 @@
 import {Banner} from '../components/banner.tsx'
+import {Part} from '../components/boundary.tsx'
 import {euros} from '../money.ts'
 import type {Order, Refund} from '../shop/order.ts'
 import {useShop} from './use-shop.ts'
@@ -19,8 +20,16 @@ export function ShopPage() {
         </Banner>
       )}
       {!shop && !problem && <p className="skeleton-lines" aria-hidden="true" />}
-      {shop && <Orders orders={shop.orders} />}
-      {shop && <Refunds refunds={shop.refunds} />}
+      {shop && (
+        <Part name="The orders" shows={shop}>
+          <Orders orders={shop.orders} />
+        </Part>
+      )}
+      {shop && (
+        <Part name="The refunds" shows={shop}>
+          <Refunds refunds={shop.refunds} />
+        </Part>
+      )}
     </main>
   )
 }

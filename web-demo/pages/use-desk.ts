@@ -2,10 +2,12 @@ import {useEffect, useMemo, useState} from 'react'
 import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
+import {pageMarks} from '../crash-mark.ts'
 import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {keep, kept} from '../unsent.ts'
+import {markedSubscription, useShown} from './use-crash-marks.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
 
@@ -56,8 +58,9 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, co
       current = false
     }
   }, [runtime, id, here, attempt, run])
-  const subscribe = useMemo(() => session?.subscribe.bind(session) ?? null, [session])
+  const subscribe = useMemo(() => session && markedSubscription(session), [session])
   const view = useLatest<SessionView | null>(subscribe, null)
+  useShown(view)
   return {session, view, opening: id !== null && view === null && failed !== attempt}
 }
 
@@ -72,7 +75,7 @@ export function useResumeLatest(sessions: SessionListItem[] | null, id: string |
   useEffect(() => {
     if (done || sessions === null) return
     setDone(true)
-    const latest = sessions[0]
+    const latest = sessions.find(session => !pageMarks.crashed(session.id))
     if (latest && id === null && kept('new') === '') navigate(addressOf(latest.id), {replace: true})
   }, [done, sessions, id])
 }

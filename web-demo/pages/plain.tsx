@@ -1,0 +1,43 @@
+import {addressOf} from '../address.ts'
+import {Banner} from '../components/banner.tsx'
+import {Boundary} from '../components/boundary.tsx'
+import {follow} from '../components/header.tsx'
+import {PlainText} from '../components/plain-text.tsx'
+import {useAction} from '../hooks.ts'
+import {authorOf, plainTextOf} from '../words/plain.ts'
+import {useDevice, useRuntime, useSession} from './use-desk.ts'
+
+/** A conversation with nothing parsed and no cards: for one that a page could not show. */
+export function PlainPage({sessionId}: {sessionId: string}) {
+  const {problem, run, dismiss} = useAction()
+  const runtime = useRuntime(run)
+  const {connection} = useDevice(runtime)
+  const {view} = useSession(runtime, sessionId, connection, run)
+  return (
+    <main className="page">
+      <div className="page-head">
+        <h1>Conversation as plain text</h1>
+        <a href={addressOf(sessionId)} onClick={event => follow(event, addressOf(sessionId))}>
+          Show it as usual
+        </a>
+      </div>
+      {problem && (
+        <Banner tone="bad" onDismiss={dismiss}>
+          {problem}
+        </Banner>
+      )}
+      {!view && !problem && <p className="skeleton-lines" aria-hidden="true" />}
+      {view?.earlier && <p className="hint">Earlier entries are kept; this shows the latest.</p>}
+      <ol className="plain-entries">
+        {view?.entries.map(entry => (
+          <li key={entry.id + ('call' in entry ? entry.call : '')}>
+            <p className="hint">{authorOf(entry)}</p>
+            <Boundary shows={entry} fallback={<p>This entry cannot be shown.</p>}>
+              <PlainText text={plainTextOf(entry)} />
+            </Boundary>
+          </li>
+        ))}
+      </ol>
+    </main>
+  )
+}
