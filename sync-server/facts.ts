@@ -1,5 +1,6 @@
 import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import type {Json} from '../runtime/protocol/json.ts'
+import {isStorable} from '../runtime/protocol/text.ts'
 
 export type FactValue = {value: Json; version: string}
 export type FactContext = {tenant: TenantId; subject: SubjectId}
@@ -28,7 +29,8 @@ export type BoundFacts = {
 
 export function bindFacts(facts: FactSource, context: FactContext): BoundFacts {
   return {
-    read: key => facts.read(key, context),
+    // No source has a fact under a key that no database can hold; asked for one, a database would throw.
+    read: async key => (isStorable(key) ? facts.read(key, context) : null),
     readMany: keys => readFacts(facts, keys, context),
   }
 }
@@ -38,6 +40,11 @@ export async function readFacts(
   keys: readonly string[],
   context: FactContext,
 ): Promise<(FactValue | null)[]> {
+  const storable = keys.filter(isStorable)
+  if (storable.length < keys.length) {
+    const found = new Map((await readFacts(facts, storable, context)).map((fact, i) => [storable[i], fact]))
+    return keys.map(key => found.get(key) ?? null)
+  }
   if (keys.length === 0) return []
   return facts.readMany ? facts.readMany(keys, context) : Promise.all(keys.map(key => facts.read(key, context)))
 }

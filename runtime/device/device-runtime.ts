@@ -26,6 +26,7 @@ import {
   subjectIdSchema,
 } from '../protocol/ids.ts'
 import type {LogLine} from '../protocol/log-line.ts'
+import {messageText} from '../protocol/message-text.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
@@ -183,15 +184,7 @@ class DeviceRuntime {
         else await this.#requireSession(session.log)
       },
       send: async (id, event, message) => this.#send(await open(id), event, message),
-      cancel: async (id, event, reason) => {
-        const session = await open(id)
-        await this.#write(session, {
-          id: event,
-          kind: 'run.cancelled',
-          data: reason ? {reason} : {},
-          ...session.runRef(),
-        })
-      },
+      cancel: async (id, event, reason) => this.#cancel(await open(id), event, reason),
       retry: async (id, event) => {
         const session = await open(id)
         await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
@@ -248,6 +241,16 @@ class DeviceRuntime {
     await session.log.append(this.#person(), [draft])
   }
 
+  /** Idempotent: a run that is cancelled already is what was asked for. [RUN-7] */
+  async #cancel(session: OpenSession, event: EventId, reason?: string): Promise<void> {
+    const data = reason ? {reason} : {}
+    try {
+      await this.#write(session, {id: event, kind: 'run.cancelled', data, ...session.runRef()})
+    } catch (error) {
+      if (!HoldfastError.is(error, 'refused') || session.log.state.run?.ended !== 'cancelled') throw error
+    }
+  }
+
   #person(): Actor {
     return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
   }
@@ -281,10 +284,8 @@ class DeviceRuntime {
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
-    const {text, policy, correlation, branch} = message
-    if (text.trim() === '') {
-      throw new HoldfastError('bad_input', 'text: expected a message that is not blank', {details: {field: 'text'}})
-    }
+    const {policy, correlation, branch} = message
+    const text = messageText(message.text)
     const {log} = session
     const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
     const draft: Draft = {id: event, kind: 'message.posted', data}

@@ -1,6 +1,7 @@
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import {batchFacts, type Fact, type FactAnswer, type FactReading} from '../protocol/fact.ts'
+import {isStorable} from '../protocol/text.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {ServerLink} from '../sync/server-link.ts'
 
@@ -37,6 +38,8 @@ export function factReader({store, link, environment}: Parts): FactReader {
   }
 
   async function read(key: string, unit?: UnitOfWork): Promise<FactReading | null> {
+    // There is no fact under a key that no database can hold.
+    if (!isStorable(key)) return null
     // Inside a unit of work the database waits for us, so the network must not be waited for.
     if (unit || !link) return replica(unit ?? store, key)
     try {
@@ -51,6 +54,11 @@ export function factReader({store, link, environment}: Parts): FactReader {
   }
 
   async function readMany(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]> {
+    const storable = keys.filter(isStorable)
+    if (storable.length < keys.length) {
+      const found = new Map((await readMany(storable, unit)).map((fact, i) => [storable[i], fact]))
+      return keys.map(key => found.get(key) ?? null)
+    }
     if (keys.length === 0) return []
     if (unit || !link) return replicas(unit ?? store, keys)
     try {

@@ -10,6 +10,7 @@ import type {FactReading} from '../protocol/fact.ts'
 import type {DeviceId, EventId, RunId, SessionId} from '../protocol/ids.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
 import type {CallState, Message, SessionState} from '../protocol/session.ts'
+import {textStart} from '../protocol/text.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {Follow, SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
@@ -216,7 +217,7 @@ export class StepPerformer {
   /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
   #pause(state: SessionState, {pauseMs, why}: Pause): Promise<void> {
     const until = this.parts.environment.now() + pauseMs
-    return this.#append([runDraft(state, 'run.slept', {until, why: why.slice(0, 500), cause: 'provider'})])
+    return this.#append([runDraft(state, 'run.slept', {until, why: textStart(why, 500), cause: 'provider'})])
   }
 
   #used(state: SessionState): {usage: RunUsage} {
@@ -349,7 +350,7 @@ export class StepPerformer {
     await this.#append([
       runDraft(state, 'run.failed', {
         code: error.code,
-        message: error.message.slice(0, 2000),
+        message: textStart(error.message, 2000),
         retryable,
       }),
     ])
@@ -369,5 +370,5 @@ function isMessage(event: LoggedEvent): event is Message {
 }
 
 function toolError(call: CallState, error: string): ToolReturn {
-  return {call: call.id, outcome: 'error', output: {error: `${call.tool}: ${error}`.slice(0, 2000)}}
+  return {call: call.id, outcome: 'error', output: {error: textStart(`${call.tool}: ${error}`, 2000)}}
 }

@@ -11,7 +11,9 @@ import type {EventOf, LoggedEvent} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
 import {type Transform, viewBuilder} from '../protocol/manifest.ts'
 import type {ReplyPart} from '../protocol/run.ts'
+import {wellFormed} from '../protocol/text.ts'
 import type {ToolContract} from '../protocol/tool.ts'
+import {wellFormedJson} from '../protocol/well-formed.ts'
 import {redactEvent} from './redact-event.ts'
 import {afterSummary, isForModel, type Readable, selectEvents, tokensOf} from './select-events.ts'
 import {type Beside, nothingBeside, type Sections, sectionsOf} from './view-sections.ts'
@@ -71,20 +73,32 @@ export function buildView(
   const readable = events.filter(isForModel)
   const clean = builder < 2 ? readable : readable.map(redactEvent)
   const redacted = clean.filter((event, i) => event !== readable[i])
+  const formed = clean.map(wellFormedEvent)
+  const replaced = formed.filter((event, i) => event !== clean[i])
   const sections: Sections = builder < 2 ? {texts: [], transforms: []} : sectionsOf(beside)
   const prompt: LanguageModelV3Prompt = [
-    {role: 'system', content: agent.instructions},
+    {role: 'system', content: wellFormed(agent.instructions)},
     ...contextMessage(sections),
-    ...messagesOf(clean),
+    ...messagesOf(formed),
   ]
-  const tools = agent.tools.map(functionTool)
+  const tools = wellFormedJson(agent.tools.map(functionTool))
   return {
     prompt,
     tools,
     events: readable.map(event => event.id),
     estimatedTokens: estimateTokens(prompt) + estimateTokens(tools),
-    transforms: [...sections.transforms, ...redacted.map(({id}) => ({part: id, how: 'redacted'}) as const)],
+    transforms: [
+      ...sections.transforms,
+      ...redacted.map(({id}) => ({part: id, how: 'redacted'}) as const),
+      ...replaced.map(({id}) => ({part: id, how: 'well_formed'}) as const),
+    ],
   }
+}
+
+/** Well-formed text is left as it is, so that every earlier manifest still leads to the same bytes. [VIEW-2] */
+function wellFormedEvent(event: Readable): Readable {
+  const data = wellFormedJson<Readable['data']>(event.data)
+  return data === event.data ? event : ({...event, data} as Readable)
 }
 
 /** In a person's place, not the system's: what users, tools and documents said must not speak with its authority. */

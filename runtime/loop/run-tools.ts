@@ -5,6 +5,7 @@ import type {FactReading} from '../protocol/fact.ts'
 import type {Json} from '../protocol/json.ts'
 import {sleepSchema} from '../protocol/run.ts'
 import type {CallState} from '../protocol/session.ts'
+import {textStart} from '../protocol/text.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
 import {beforeAbort} from './before-abort.ts'
 import type {LocalToolContext, ToolContext} from './define.ts'
@@ -58,7 +59,7 @@ export async function runTool(run: ToolRun): Promise<ToolResult> {
       : answer('ok', storable.output, storable.blobs)
   } catch (error) {
     run.signal.throwIfAborted()
-    return answer('error', {error: HoldfastError.from(error, 'tool_failed').message.slice(0, 2000)})
+    return answer('error', {error: textStart(HoldfastError.from(error, 'tool_failed').message, 2000)})
   }
 }
 

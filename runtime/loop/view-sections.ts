@@ -1,9 +1,9 @@
-import canonicalize from 'canonicalize'
+import {canonicalJson} from '../protocol/canonical-json.ts'
 import type {EventOf} from '../protocol/event.ts'
-import type {Json} from '../protocol/json.ts'
 import type {Transform} from '../protocol/manifest.ts'
 import {redactSecrets, redactText} from '../protocol/redact-secrets.ts'
 import type {Slots} from '../protocol/slots.ts'
+import {wellFormed} from '../protocol/text.ts'
 import {charactersOf, viewShares} from './view-budget.ts'
 import type {MemoryItem} from './view-memory.ts'
 
@@ -32,8 +32,10 @@ export function sectionsOf({viewTokens, summary, slots, documents, memory}: Besi
   const transforms: Transform[] = []
   // `named`: where fields that are named like a credential have lost their value, which no pattern would find in a text.
   const section = (part: string, title: string, text: string, share: number, named = text) => {
-    const clean = redactText(named)
-    if (clean !== text) transforms.push({part, how: 'redacted'})
+    const redacted = redactText(named)
+    if (redacted !== text) transforms.push({part, how: 'redacted'})
+    const clean = wellFormed(redacted)
+    if (clean !== redacted) transforms.push({part, how: 'well_formed'})
     const cut = cutText(clean, charactersOf(share, viewTokens))
     if (cut !== clean) transforms.push({part, how: 'truncated'})
     return `${title}\n${cut}`
@@ -45,7 +47,15 @@ export function sectionsOf({viewTokens, summary, slots, documents, memory}: Besi
       section(`document:${name}`, `Shared document "${name}":`, text, viewShares.documents / documents.length),
     ),
     ...(Object.keys(slots).length > 0
-      ? [section('slots', 'Working state (JSON):', jsonText(slots), viewShares.slots, jsonText(redactSecrets(slots)))]
+      ? [
+          section(
+            'slots',
+            'Working state (JSON):',
+            canonicalJson(slots),
+            viewShares.slots,
+            canonicalJson(redactSecrets(slots)),
+          ),
+        ]
       : []),
   ]
   return {texts: texts.length > 0 ? [contextPreface, ...texts] : [], transforms}
@@ -53,10 +63,6 @@ export function sectionsOf({viewTokens, summary, slots, documents, memory}: Besi
 
 function told({text, source}: MemoryItem): string {
   return `- ${text} (${source})`
-}
-
-function jsonText(value: Json): string {
-  return canonicalize(value) ?? ''
 }
 
 /** Never through the middle of a character. */

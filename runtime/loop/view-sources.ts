@@ -2,6 +2,7 @@ import type {EventOf, LoggedEvent} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
 import type {Manifest, Transform} from '../protocol/manifest.ts'
 import {isFenced, type SessionState} from '../protocol/session.ts'
+import {textStart} from '../protocol/text.ts'
 import type {UnitOfWork} from '../storage/device-store.ts'
 import {canonicalHash} from './canonical-hash.ts'
 import type {Agent} from './define.ts'
@@ -146,5 +147,5 @@ async function recall(
   const asked = seen.filter(isForModel).findLast(isMessage)
   const limit = Math.min(maxItems, memoryItems)
   if (!memory || !asked || limit === 0) return []
-  return memory.recall({query: asked.data.text.slice(0, 1000), limit, now: environment.now()})
+  return memory.recall({query: textStart(asked.data.text, 1000), limit, now: environment.now()})
 }

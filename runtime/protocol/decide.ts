@@ -6,6 +6,7 @@ import {isOperationEvent, isVoidable, type OperationEvent, operationFault, opera
 import {type Refusal, refused} from './refusal.ts'
 import {isActive, isRunTransition} from './run.ts'
 import {type Message, policyOf, type SessionState, sessionStatus} from './session.ts'
+import {isVisible} from './text.ts'
 
 /** A server event that follows from admitting another: written in the same transaction, by the server only. */
 export type Consequence = {
@@ -53,6 +54,9 @@ function refuseWhenClosed(event: Event): Refusal {
 }
 
 function refuseMessage(state: SessionState, event: Message): Refusal | null {
+  // Not in the schema: an event that an earlier build has stored must stay readable.
+  if (!isVisible(event.data.text))
+    return {...refused(event, 'a text with nothing to see', 'user', [visibleText]), code: 'bad_input'}
   const policy = policyOf(state, event.data)
   if (!isActive(state.run) || (policy !== 'reject' && policy !== 'fork')) return null
   const met = `a run that is ${sessionStatus(state)}, with policy ${policy}`
@@ -91,6 +95,8 @@ function refuseOperationTransition(state: SessionState, event: OperationEvent): 
   const fault = operation ? operationFault(operation, event) : 'no open operation under this id'
   return fault === null ? null : refused(event, fault, operationTransitions[event.kind].owner, [])
 }
+
+const visibleText = 'a message with at least one visible character'
 
 const voidReasons = {
   'message.posted': 'A newer instruction arrived.',

@@ -1,5 +1,6 @@
 import type {Event, LoggedEvent} from './event.ts'
 import type {CallId, EventId, OperationId, SessionId} from './ids.ts'
+import {textStart} from './text.ts'
 import type {Effect} from './tool.ts'
 
 /** What a person can do with work that was done apart: a branch of its own, a message about it, or nothing. [CUS-4] */
@@ -126,5 +127,5 @@ function ending(text: string, characters: number): string {
 }
 
 function beginning(text: string, characters: number): string {
-  return text.length > characters ? `${text.slice(0, characters)}…` : text
+  return text.length > characters ? `${textStart(text, characters)}…` : text
 }

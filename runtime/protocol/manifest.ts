@@ -13,8 +13,11 @@ const partSchema = z.string().min(1).max(200)
 
 const transformSchema = z.strictObject({
   part: partSchema,
-  /** `over_budget`: what may not be left out is by itself larger than the budget. */
-  how: z.enum(['redacted', 'truncated', 'left_out', 'over_budget']),
+  /**
+   * `over_budget`: what may not be left out is by itself larger than the budget. `well_formed`: lone surrogates were
+   * replaced by U+FFFD, because providers refuse them.
+   */
+  how: z.enum(['redacted', 'truncated', 'left_out', 'over_budget', 'well_formed']),
 })
 export type Transform = z.infer<typeof transformSchema>
 

@@ -1,5 +1,6 @@
 import type {Kind, LoggedEvent} from './event.ts'
 import type {OperationId, SessionId} from './ids.ts'
+import {textStart} from './text.ts'
 
 /** An external effect that a fork does not undo, as the record has it. [RUN-6, OP-6] */
 export type StandingEffect = {
@@ -55,5 +56,5 @@ export function standingEffects(session: SessionId, events: readonly LoggedEvent
 }
 
 function excerpt(text: string): string {
-  return text.length > receiptCharacters ? `${text.slice(0, receiptCharacters)}…` : text
+  return text.length > receiptCharacters ? `${textStart(text, receiptCharacters)}…` : text
 }

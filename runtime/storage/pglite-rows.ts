@@ -1,5 +1,6 @@
 import type {Transaction} from '@electric-sql/pglite'
 import type {EventId} from '../protocol/ids.ts'
+import {wellFormed} from '../protocol/text.ts'
 import type {Durability, DurableEvent} from '../protocol/transcript.ts'
 import {readStored} from './read-stored.ts'
 
@@ -11,7 +12,7 @@ export async function rows<Row>(sql: Sql, query: string, params: unknown[] = [])
 
 /** For columns that hold a text as it is, outside of JSON: Postgres takes no NUL there, and no half of a character. [LOG-5] */
 export function plainText(text: string): string {
-  return text.replaceAll('\0', ' ').replace(/[\ud800-\udfff]/gu, '\ufffd')
+  return wellFormed(text.replaceAll('\0', ' '))
 }
 
 export type EventRow = {status: string; place: number; body: string; reason: string | null; divergence: string | null}

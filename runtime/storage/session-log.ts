@@ -19,6 +19,7 @@ import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
 import {initialSession, type SessionState} from '../protocol/session.ts'
 import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
+import {textStart} from '../protocol/text.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, ErasedSession, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
@@ -380,5 +381,5 @@ function sameDraft(draft: Draft, event: LoggedEvent): boolean {
 }
 
 function excerptOf(text: string): string {
-  return text.length > limits.excerptCharacters ? `${text.slice(0, limits.excerptCharacters)}…` : text
+  return text.length > limits.excerptCharacters ? `${textStart(text, limits.excerptCharacters)}…` : text
 }

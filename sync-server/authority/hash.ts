@@ -1,3 +1,4 @@
+import {canonicalJson} from '../../runtime/protocol/canonical-json.ts'
 import {type Envelope, type Event, eventContent} from '../../runtime/protocol/event.ts'
 import {toHex} from '../../runtime/protocol/hex.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
@@ -19,15 +20,5 @@ export function contentHash(event: Envelope | Event): Promise<string> {
 
 /** Equal for equal values, whatever the order of their keys. */
 export function hashJson(value: Json): Promise<string> {
-  return sha256(sortedJson(value))
-}
-
-/** Not RFC 8785, which has no text for a lone surrogate: an event may hold one, and its hash never leaves the server. */
-function sortedJson(value: Json): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`
-  const fields = Object.keys(value)
-    .sort()
-    .flatMap(key => (value[key] === undefined ? [] : [`${JSON.stringify(key)}:${sortedJson(value[key])}`]))
-  return `{${fields.join(',')}}`
+  return sha256(canonicalJson(value))
 }

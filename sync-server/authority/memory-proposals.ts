@@ -10,6 +10,7 @@ import {
 import {displaces} from '../../runtime/protocol/memory-fold.ts'
 import type {MemoryProposalVerdict} from '../../runtime/protocol/memory-wire.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 import type {MemoryRuling} from '../memory-policy.ts'
 import type {Owner} from '../principal.ts'
@@ -116,13 +117,13 @@ async function admit(
   }
   const open = await locked.open()
   if (open.some(other => saysTheSame(other, proposal))) return await refuse('This is known already.')
-  if ('refuse' in ruling) return await refuse(ruling.refuse.slice(0, 500))
+  if ('refuse' in ruling) return await refuse(textStart(ruling.refuse, 500))
   if (open.length >= limits.memoryItems) return await refuse(`Memory is full: at most ${limits.memoryItems} items.`)
   if ('ask' in ruling) {
     await record(locked, owner, item, {at: act.at, by: {type: 'extractor', name: proposal.extractor}})
     return {status: 'proposed', id}
   }
-  await enterForce(locked, owner, item, {...act, why: ruling.accept.slice(0, 500)})
+  await enterForce(locked, owner, item, {...act, why: textStart(ruling.accept, 500)})
   return {status: 'accepted', id}
 }
 

@@ -1,6 +1,8 @@
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import {type Json, jsonSchema} from '../../runtime/protocol/json.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
+import {wellFormedJson} from '../../runtime/protocol/well-formed.ts'
 import type {OperationDefinition, Operations} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
 import {operationDigest} from './digest.ts'
@@ -26,9 +28,10 @@ export async function prepareOperation(operations: Operations, row: LedgerRow): 
   if (!parsed.success) return invalid(parsed.error.issues[0])
   const input = jsonSchema.safeParse(parsed.data)
   if (!input.success) return invalid(input.error.issues[0])
-  const digest = await operationDigest(row, input.data)
-  if (digest === null) return {code: 'invalid_input', reason: 'input: expected well-formed text, got half a character.'}
-  return {definition, input: input.data, digest}
+  if (wellFormedJson(input.data) !== input.data) {
+    return {code: 'invalid_input', reason: 'input: expected well-formed text, got a lone surrogate.'}
+  }
+  return {definition, input: input.data, digest: await operationDigest(row, input.data)}
 }
 
 function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
@@ -39,5 +42,5 @@ function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
 /** A reason from outside, without what is shaped like a credential, cut to what an event may hold. [VIEW-5] */
 export function clip(reason: string, length = 1000): string {
   const text = redactText(reason)
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`
+  return text.length <= length ? text : `${textStart(text, length - 1)}…`
 }

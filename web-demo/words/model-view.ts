@@ -54,6 +54,7 @@ const howWords: Record<ModelView['transforms'][number]['how'], string> = {
   truncated: 'cut to its share',
   left_out: 'partly left out',
   over_budget: 'larger than its budget',
+  well_formed: 'broken characters replaced',
 }
 
 function record(value: Json): {[key: string]: Json} {
