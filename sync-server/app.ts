@@ -2,6 +2,7 @@ import {Hono} from 'hono'
 import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {personHeader} from '../runtime/protocol/person.ts'
 import {protocolHeader} from '../runtime/protocol/wire.ts'
 import type {DueWorker} from './authority/due-worker.ts'
 import type {Eraser} from './authority/erase.ts'
@@ -20,10 +21,19 @@ import {custodyRoutes} from './routes/custody.ts'
 import {erasureRoutes} from './routes/erasures.ts'
 import {eventRoutes} from './routes/events.ts'
 import {factRoutes} from './routes/facts.ts'
-import {authenticated, bodyWithinLimit, notRevoked, speaksProtocol, withinRate} from './routes/guards.ts'
+import {
+  authenticated,
+  bodyWithinLimit,
+  forThatPerson,
+  noForgedCookies,
+  notRevoked,
+  speaksProtocol,
+  withinRate,
+} from './routes/guards.ts'
 import {type HealthParts, healthRoutes} from './routes/health.ts'
 import {type App, type Env, errorAnswer, isFault} from './routes/http.ts'
 import {liveRoutes} from './routes/live.ts'
+import {meRoutes} from './routes/me.ts'
 import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
 import {openApiRoutes} from './routes/openapi.ts'
@@ -69,8 +79,10 @@ export function createApp(parts: AppParts): App {
   healthRoutes(app, parts.health)
   openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
-  app.use('/v1/*', speaksProtocol(), authenticated(parts.authenticate), notRevoked(context.store))
+  app.use('/v1/*', speaksProtocol(), noForgedCookies())
+  app.use('/v1/*', authenticated(parts.authenticate), notRevoked(context.store), forThatPerson())
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
+  meRoutes(app)
   eventRoutes(app, context, worker)
   sessionRoutes(app, context)
   blobRoutes(app, {...context, room: parts.blobRoom})
@@ -102,7 +114,9 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader, 'traceparent', 'tracestate'],
+    allowHeaders: ['authorization', 'content-type', protocolHeader, personHeader, 'traceparent', 'tracestate'],
+    // Cookies of a host's own login; browsers refuse them together with "*".
+    credentials: !origins.includes('*'),
     exposeHeaders: [protocolHeader, 'retry-after'],
     allowMethods: ['GET', 'POST', 'PUT'],
     maxAge: 600,

@@ -9,6 +9,7 @@ export const errorMeanings = {
   bad_input: 'A value did not match what this call expects.',
   unauthenticated: 'The request carries no valid token.',
   token_expired: 'The token has expired; ask for a new one and try again.',
+  other_person: 'The request is meant for one person and its token or cookie belongs to another.',
   rate_limited: 'Too many requests; the details say how long to wait.',
   forbidden: 'The caller may not do this.',
   not_found: 'No such record, or it belongs to somebody else.',
@@ -98,7 +99,15 @@ export class HoldfastError extends Error {
 
 /** The server could not be asked; the same request may be answered later, and nothing is known to be wrong with it. */
 export function isOutOfReach(error: unknown): boolean {
-  return HoldfastError.is(error, 'offline', 'deadline', 'unauthenticated', 'token_expired', 'rate_limited')
+  return HoldfastError.is(
+    error,
+    'offline',
+    'deadline',
+    'unauthenticated',
+    'token_expired',
+    'other_person',
+    'rate_limited',
+  )
 }
 
 /** Parses at a boundary; the error names the first field that is wrong and what was expected there. */

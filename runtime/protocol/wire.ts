@@ -12,10 +12,13 @@ import {nameSchema} from './text.ts'
 import {limits} from './version.ts'
 
 /**
- * The exchange, told once. Every request carries `authorization: Bearer …` and `holdfast-protocol: 1`. The server tells
- * every route with its schemas as OpenAPI 3.1, at `GET /v1/openapi.json`.
+ * The exchange, told once. Every request carries `authorization: Bearer …` or a cookie, and `holdfast-protocol: 1`. The
+ * server tells every route with its schemas as OpenAPI 3.1, at `GET /v1/openapi.json`.
  *
  *   device                                        server
+ *     │ GET  /v1/me ────────────────────────────────▶ {tenant, subject} of the caller, asked on each new connection before
+ *     │                                               anything else. From then on `holdfast-person` names them, and a
+ *     │                                               request by anybody else is refused with `other_person` [ID-6]
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
  *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
  *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
@@ -187,6 +190,7 @@ export const modelListSchema = z.strictObject({
 
 export {factsAnswerSchema, factsRequestSchema} from './fact.ts'
 export {modelCallSchema, modelFailureSchema} from './model-call.ts'
+export {personSchema as meAnswerSchema} from './person.ts'
 export {usageAnswerSchema} from './usage.ts'
 
 /** Header that every request and answer carries. */

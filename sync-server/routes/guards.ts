@@ -2,6 +2,7 @@ import type {MiddlewareHandler} from 'hono'
 import {bodyLimit} from 'hono/body-limit'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {personHeader, personHeaderOf} from '../../runtime/protocol/person.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
 import {type Authenticate, principalSchema} from '../principal.ts'
@@ -45,6 +46,39 @@ export function authenticated(authenticate: Authenticate): MiddlewareHandler<Env
     const principal = principalSchema.safeParse(await authenticate(c.req.raw))
     if (!principal.success) throw badPrincipal(principal.error.issues[0]?.message)
     c.set('principal', principal.data)
+    await next()
+  }
+}
+
+/**
+ * A device names the person whose records it holds. Its token or cookie may have changed since it asked, and nothing of
+ * one person may be taken or shown in the name of another. [ID-6]
+ */
+export function forThatPerson(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const meant = c.req.header(personHeader)
+    if (meant !== undefined && meant !== personHeaderOf(c.get('principal'))) {
+      throw new HoldfastError('other_person', 'The request is meant for another person than the one it is signed by.')
+    }
+    await next()
+  }
+}
+
+/**
+ * A browser adds cookies to requests of any site. Only a request of our own client can carry our header across origins,
+ * because the browser asks the server first.
+ */
+export function noForgedCookies(): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const {method} = c.req
+    const byCookie = c.req.header('cookie') !== undefined && c.req.header('authorization') === undefined
+    const crossSite = c.req.header('sec-fetch-site') === 'cross-site' || c.req.header('sec-fetch-site') === 'same-site'
+    if (byCookie && crossSite && method !== 'GET' && c.req.header(protocolHeader) === undefined) {
+      throw new HoldfastError(
+        'unauthenticated',
+        `A request by cookie from another site needs the header "${protocolHeader}".`,
+      )
+    }
     await next()
   }
 }

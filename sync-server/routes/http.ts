@@ -14,6 +14,7 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   unreadable_event: 400,
   unauthenticated: 401,
   token_expired: 401,
+  other_person: 403,
   forbidden: 403,
   not_found: 404,
   conflict: 409,

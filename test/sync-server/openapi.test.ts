@@ -103,6 +103,7 @@ test('every route may end by the codes that its kind of request can meet', () =>
   expect(codes('listAgents')).toEqual([
     'unauthenticated',
     'token_expired',
+    'other_person',
     'rate_limited',
     'version_mismatch',
     'internal',
