@@ -10,6 +10,7 @@ import {createSessions} from './page/page-runtime.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import type {LogLine} from './protocol/log-line.ts'
+import {serverUrl} from './protocol/server-url.ts'
 import {openNodeDatabase} from './storage/pglite/open-node.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
 import {pgliteMemory} from './storage/pglite-memory.ts'
@@ -73,6 +74,7 @@ export interface NodeRuntime extends Runtime {
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
   const {agent, model, tools, modelProfiles, also = [], router, memory} = options
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
+  if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
   const token = new TokenHolder(await firstToken(sync))
   const database = await openNodeDatabase({dataDir})
   const feed = localFeed()

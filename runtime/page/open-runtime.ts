@@ -6,6 +6,7 @@ import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
+import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
@@ -72,7 +73,7 @@ export type WorkerConfig = {url: string | null; token: string | null}
 /**
  * Opens the runtime of this browser; the same call in a second tab joins the first tab's database.
  *
- * @throws HoldfastError `misconfigured` naming what this browser lacks
+ * @throws HoldfastError `misconfigured` naming what this browser lacks, or the option that cannot work
  * @example
  * const runtime = await openRuntime({
  *   worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
@@ -81,7 +82,8 @@ export type WorkerConfig = {url: string | null; token: string | null}
  */
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
   const {worker, name = 'holdfast', sync, deadlineMs = 15_000} = options
-  const config: WorkerConfig = {url: sync?.url ?? null, token: await firstToken(sync)}
+  const url = sync ? serverUrl(sync.url, 'sync.url').href : null
+  const config: WorkerConfig = {url, token: await firstToken(sync)}
   const deadlines = {blob: deadlineMs + blobMs}
   const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines})
   const parts = {

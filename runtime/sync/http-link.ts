@@ -5,6 +5,7 @@ import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
 import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
+import {routeUrl, serverUrl} from '../protocol/server-url.ts'
 import {limits, protocolVersion} from '../protocol/version.ts'
 import {
   agentListSchema,
@@ -22,8 +23,8 @@ import type {ServerLink} from './server-link.ts'
 import {tracedFetch} from './traced-fetch.ts'
 
 export type HttpLinkOptions = {
-  /** Where the server is, like `https://desk.example`; its routes are under `/v1`. */
-  url: string
+  /** Where the server is, like `https://desk.example` or `https://shop.example/agents`; its routes are under `/v1` there. */
+  url: string | URL
   token(): Promise<string>
   /** Called after the server said that the token has expired, so that the next call brings a new one. */
   onTokenRefused?(): void
@@ -45,6 +46,7 @@ export interface CuttableLink extends ServerLink {
 /**
  * The link over HTTP and server-sent events, read with fetch because EventSource cannot carry a token.
  *
+ * @throws HoldfastError `misconfigured` naming `url` unless it is an absolute http or https address
  * @example
  * const link = httpLink({url: 'http://127.0.0.1:8787', token: async () => token})
  * const page = await link.pull(session, 0)
@@ -114,8 +116,11 @@ type ServerSentEvent = {id?: string | undefined; data: string}
 
 class Http {
   #cut = new AbortController()
+  readonly #base: URL
 
-  constructor(private readonly options: HttpLinkOptions) {}
+  constructor(private readonly options: HttpLinkOptions) {
+    this.#base = serverUrl(options.url, 'url')
+  }
 
   get online(): boolean {
     return !this.#cut.signal.aborted
@@ -207,7 +212,7 @@ class Http {
       ...(body !== undefined && {'content-type': bytes ? 'application/octet-stream' : 'application/json'}),
     }
     const send = tracedFetch(this.options.fetch ?? fetch)
-    const response = await send(new URL(path, this.options.url), {
+    const response = await send(routeUrl(this.#base, path), {
       method,
       headers,
       signal,

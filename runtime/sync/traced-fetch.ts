@@ -42,7 +42,7 @@ function fail(span: Span, type: string): void {
 /** The route without what is asked about: `/v1/sessions/{id}/events`. */
 function pathTemplate(path: string): string {
   return path
-    .replace(/^\/v1\/facts\/.+/, '/v1/facts/{key}')
-    .replace(/^\/v1\/models\/(?!streams\/)[^/]+/, '/v1/models/{name}')
+    .replace(/\/v1\/facts\/.+/, '/v1/facts/{key}')
+    .replace(/\/v1\/models\/(?!streams\/)[^/]+/, '/v1/models/{name}')
     .replace(/\/[a-z]{3}_[0-9a-f-]{36}[^/]*/g, '/{id}')
 }
