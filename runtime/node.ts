@@ -35,7 +35,7 @@ export type {ToolOutput} from './loop/storable-result.ts'
 
 export * from './memory/public.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
-export {openNodeDatabase} from './storage/pglite/open-node.ts'
+export {type DamagePolicy, type NodeDatabaseOptions, openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
 
 export type NodeRuntimeOptions<Served extends Agent = Agent> = {
@@ -76,7 +76,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
   if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
   const token = new TokenHolder(await firstToken(sync))
-  const database = await openNodeDatabase({dataDir})
+  const database = await openNodeDatabase({dataDir, onDamage: 'begin_anew'})
   const feed = localFeed()
   const device = await orClose(database, async () =>
     openDeviceRuntime({

@@ -10,6 +10,7 @@ try {
   const demo = await openDemo({
     dataDir,
     ...(process.env.DATABASE_URL && {databaseUrl: process.env.DATABASE_URL}),
+    ...(process.env.HOLDFAST_BEGIN_ANEW && {beginAnew: process.env.HOLDFAST_BEGIN_ANEW}),
     // Built into dist/server, beside dist/page.
     pageDir: fileURLToPath(new URL('../page/', import.meta.url)),
     port: portFrom(process.env.PORT ?? '8787'),

@@ -26,6 +26,7 @@ export const errorMeanings = {
   database_locked: 'Another process or tab holds this database.',
   database_damaged: 'The database could not be opened whole.',
   backlog_full: 'Too many events wait for the server; nothing more is taken until it has some of them.',
+  unavailable: 'The database cannot be reached or read at the moment; nothing is known to be wrong with it.',
   storage_full: 'The device has no room left for this write.',
   not_durable: 'A write could not be made durable.',
   model_failed: 'The model call failed.',
@@ -107,6 +108,7 @@ export function isOutOfReach(error: unknown): boolean {
     'token_expired',
     'other_person',
     'rate_limited',
+    'unavailable',
   )
 }
 

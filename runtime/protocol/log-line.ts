@@ -88,7 +88,7 @@ export function refusedByCode(verdicts: readonly EventVerdict[]): ReadonlyMap<Er
 }
 
 /** Made from what the host itself has said or set up; any other words may be a person's, a model's or a tool's. [VIEW-5] */
-const ownWords = ['misconfigured', 'database_locked', 'database_damaged'] as const
+const ownWords = ['misconfigured', 'database_locked', 'database_damaged', 'unavailable'] as const
 const mostFrames = 8
 
 /** What may be told of an error: everything but its words, unless they are the host's own. [VIEW-5] */

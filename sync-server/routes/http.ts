@@ -26,6 +26,7 @@ const statuses: Partial<Record<ErrorCode, Status>> = {
   rate_limited: 429,
   budget_exhausted: 429,
   model_failed: 502,
+  unavailable: 503,
   deadline: 504,
 }
 

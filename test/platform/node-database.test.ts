@@ -1,4 +1,4 @@
-import {mkdtemp, readdir, readFile, rm, writeFile} from 'node:fs/promises'
+import {mkdtemp, readdir, rm, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {fileURLToPath} from 'node:url'
@@ -83,27 +83,6 @@ describe('a database in a folder', () => {
     expect({fresh, recovered}).toEqual({fresh: false, recovered: undefined})
     const {rows} = await db.query<{n: number}>('SELECT count(*)::int AS n FROM ledger WHERE id <= $1', [last])
     expect(rows[0]?.n).toBe(last + 1)
-  })
-
-  test('an emptied database is set aside, never taken for a new one', async () => {
-    await close(await open())
-    await rm(join(folder, 'postgres'), {recursive: true})
-    const again = await open()
-    expect(again).toMatchObject({fresh: true, recovered: 'quarantined', setAside: join(folder, 'postgres.damaged-1')})
-  })
-
-  test('a database whose files are damaged is set aside whole', async () => {
-    await close(await open())
-    await writeFile(join(folder, 'postgres', 'global', 'pg_control'), 'nonsense')
-    expect(await open()).toMatchObject({fresh: true, recovered: 'quarantined'})
-    expect(await readFile(join(folder, 'postgres.damaged-1', 'global', 'pg_control'), 'utf8')).toBe('nonsense')
-  })
-
-  test('a lost marker sets the database aside, and deletes nothing', async () => {
-    await close(await open())
-    await rm(join(folder, 'generation'))
-    expect(await open()).toMatchObject({fresh: true, recovered: 'quarantined'})
-    expect(await readdir(folder)).toContain('postgres.damaged-1')
   })
 })
 

@@ -1,15 +1,20 @@
-import {openNodeDatabase} from '../../runtime/node.ts'
 import {type Bus, type LogLine, pgliteSql, type Sql} from '../../sync-server/index.ts'
+import {openOrAskToBeginAnew} from './begin-anew.ts'
 
 /** `bus` carries pokes to the other processes on the same database, where there can be any. */
 export type Database = {sql: Sql; bus?: Bus; close(): Promise<void>}
 
-type Options = {dataDir: string; databaseUrl?: string | undefined; log?: ((line: LogLine) => void) | undefined}
+type Options = {
+  dataDir: string
+  databaseUrl?: string | undefined
+  beginAnew?: string | undefined
+  log?: ((line: LogLine) => void) | undefined
+}
 
 /** Postgres when there is an address of one, else PGlite in the folder; `pg` is loaded only when it is needed. */
-export async function openDatabase({dataDir, databaseUrl, log}: Options): Promise<Database> {
+export async function openDatabase({dataDir, databaseUrl, beginAnew, log}: Options): Promise<Database> {
   if (databaseUrl) return openShared(databaseUrl, log)
-  const {db, close} = await openNodeDatabase({dataDir})
+  const {db, close} = await openOrAskToBeginAnew(dataDir, beginAnew)
   return {sql: pgliteSql(db), close}
 }
 

@@ -18,6 +18,8 @@ export type ShopOptions = {
   dataDir: string
   /** A Postgres to keep the records in; in `dataDir` unless told. */
   databaseUrl?: string
+  /** The name of a damaged database that may be set aside for an empty one; the refusal to start says it. */
+  beginAnew?: string
   model: ModelSettings | null
   log?: (line: LogLine) => void
 }
@@ -30,8 +32,8 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, databaseUrl, model, log}: ShopOptions) {
-  const database = await openDatabase({dataDir, databaseUrl, log})
+export async function openShop({dataDir, databaseUrl, beginAnew, model, log}: ShopOptions) {
+  const database = await openDatabase({dataDir, databaseUrl, beginAnew, log})
   try {
     await openShopTables(database.sql)
     const shop = shopTables(database.sql)

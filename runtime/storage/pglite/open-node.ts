@@ -1,117 +1,131 @@
-import {access, mkdir, readFile, rename, rm, writeFile} from 'node:fs/promises'
+import {mkdir, rm} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
-import {fileURLToPath} from 'node:url'
-import dataDirUrl from 'virtual:holdfast-data-dir'
-import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
-import {asTarball} from '../prepared/as-tarball.ts'
+import {cannotOpen, mayBeginAnew} from './cannot-open.ts'
+import {unreadable} from './check-files.ts'
 import {lockFolder} from './folder-lock.ts'
-import {readGeneration, requireGeneration, writeGeneration} from './generation.ts'
-import {damaged, type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
+import {writeGeneration} from './generation.ts'
+import {markerFile, markReady, markUnfinished, readMarker} from './node-marker.ts'
+import {type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
+import {preparedVersion, readDataDir} from './prepared-files.ts'
+import {databaseFolder, moveAside, namesIn} from './set-aside.ts'
+import {startInFolder} from './start-in-folder.ts'
 import {startPGlite} from './start-pglite.ts'
+
+/**
+ * What happens to a database that is proven damaged, or that another build wrote.
+ * - `refuse`: nothing is changed and opening fails with the cause.
+ * - `begin_anew`: its files are set aside in the same folder and an empty database takes their place.
+ *
+ * A file that the system does not let this process read is never taken for damage, under either policy.
+ */
+export type DamagePolicy = 'refuse' | 'begin_anew'
 
 export interface NodeDatabaseOptions {
   /** A folder, made if it is not there, or 'memory://' for a database that ends with `close`. */
   dataDir: string
+  /** Default: `refuse`. */
+  onDamage?: DamagePolicy
   onStopped?: Stopped
 }
 
-const databaseFolder = 'postgres'
-const markerFile = 'generation'
-
 /**
  * Opens the database in a folder, or begins it from the prepared data directory; only one process may have it open.
- * Throws 'database_locked' naming folder and pid. A damaged database is set aside, never overwritten.
  *
+ * @throws HoldfastError `database_locked` naming folder and process; `database_damaged`, `unavailable`, `storage_full`
+ * or `misconfigured` naming folder and cause. After any of them the folder is as it was.
  * @example
  * const {db, close} = await openNodeDatabase({dataDir: 'data/desk'})
  */
-export async function openNodeDatabase({dataDir, onStopped}: NodeDatabaseOptions): Promise<OpenedDatabase> {
+export async function openNodeDatabase(options: NodeDatabaseOptions): Promise<OpenedDatabase> {
+  const {dataDir, onDamage = 'refuse', onStopped} = options
   if (dataDir.startsWith('memory://')) {
     const db = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
     return {db, storage: 'memory', recovery: null, fresh: true, close: () => db.close()}
   }
   const folder = resolve(dataDir)
-  const release = await lockFolder(folder)
   try {
-    const opened = await openFolder(folder, onStopped)
+    const release = await lockFolder(folder)
+    const opened = await openOrBeginAnew(folder, onDamage, onStopped).catch(error =>
+      release().then(() => Promise.reject(error)),
+    )
     return {...opened, storage: 'folder', recovery: null, close: () => opened.db.close().finally(release)}
   } catch (error) {
-    await release()
-    throw HoldfastError.from(error)
+    throw HoldfastError.from(unreadable(folder, 'the folder', error) ?? error)
   }
 }
 
 type Opened = Omit<OpenedDatabase, 'close' | 'storage' | 'recovery'>
 
-async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> {
-  const generation = await readFile(join(folder, markerFile), 'utf8').catch(() => undefined)
-  if (generation === undefined) return beginAfterUnmarked(folder, onStopped)
+async function openOrBeginAnew(folder: string, onDamage: DamagePolicy, onStopped?: Stopped): Promise<Opened> {
   try {
-    return {db: await openExisting(join(folder, databaseFolder), generation, onStopped), fresh: false}
+    return await openFolder(folder, onStopped)
   } catch (error) {
-    if (!HoldfastError.is(error, 'database_damaged')) throw error
-    return beginAgain(folder, onStopped)
+    if (onDamage === 'refuse' || !mayBeginAnew(error)) throw error
+    const setAside = await moveAside(folder)
+    return {...(await begin(folder, onStopped)), recovered: 'quarantined', setAside}
   }
 }
 
-/** The marker is written last, so a folder without one was never acknowledged anything: unless it was deleted. */
-async function beginAfterUnmarked(folder: string, onStopped?: Stopped): Promise<Opened> {
-  const database = join(folder, databaseFolder)
-  const named = (await exists(join(database, 'PG_VERSION'))) && (await generationOf(database))
-  if (named) return beginAgain(folder, onStopped)
-  await rm(database, {recursive: true, force: true})
-  return begin(folder, onStopped)
+async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> {
+  const marker = await readMarker(folder)
+  switch (marker.state) {
+    case 'ready':
+      return openMarked(folder, marker.generation, onStopped)
+    case 'none':
+      return openUnmarked(folder, onStopped)
+    case 'unfinished':
+      await rm(join(folder, databaseFolder), {recursive: true, force: true})
+      return begin(folder, onStopped)
+    case 'other_layout':
+      throw cannotOpen(folder, 'layout', `another build wrote it, in the layout "${marker.layout}"`)
+    case 'garbled':
+      throw cannotOpen(folder, 'marker', `its marker, the file "${markerFile}" (${marker.bytes} bytes), is garbled`)
+  }
 }
 
-async function beginAgain(folder: string, onStopped?: Stopped): Promise<Opened> {
-  const setAside = await moveAside(folder)
-  return {...(await begin(folder, onStopped)), recovered: 'quarantined', setAside}
+async function openMarked(folder: string, expected: string, onStopped?: Stopped): Promise<Opened> {
+  const {db, generation} = await startInFolder(placeIn(folder, onStopped))
+  if (generation === expected) return {db, fresh: false}
+  await db.close()
+  const found = generation === undefined ? 'one that has no name' : `the one named ${generation}`
+  throw cannotOpen(folder, 'other_database', `its marker names the database ${expected}, and the files are ${found}`)
 }
 
-async function openExisting(database: string, generation: string, onStopped?: Stopped): Promise<PGlite> {
-  if (!(await exists(join(database, 'PG_VERSION')))) throw damaged('its files are gone')
-  const db = await startPGlite({dataDir: database}, onStopped).catch(error => {
-    throw damaged('Postgres did not start on it', error)
-  })
-  await orClose(db, () => requireGeneration(db, generation))
-  return db
+/** Files without a marker are a database that lost it, unless they prove to be none of ours. */
+async function openUnmarked(folder: string, onStopped?: Stopped): Promise<Opened> {
+  await refuseOtherLayouts(folder)
+  if ((await namesIn(join(folder, databaseFolder))).length === 0) return begin(folder, onStopped)
+  const {db, generation} = await startInFolder(placeIn(folder, onStopped))
+  if (generation === undefined) {
+    await db.close()
+    throw cannotOpen(folder, 'other_database', 'the folder "postgres" holds a database that Holdfast did not make')
+  }
+  await orClose(db, () => markReady(folder, generation))
+  return {db, fresh: false}
 }
 
-async function generationOf(database: string): Promise<string | undefined> {
-  const db = await startPGlite({dataDir: database}).catch(() => undefined)
-  const generation = await (db && readGeneration(db).catch(() => undefined))
-  await db?.close()
-  return generation
+/** A bare data directory of Postgres or PGlite, or the one file of a browser. */
+async function refuseOtherLayouts(folder: string): Promise<void> {
+  const names = await namesIn(folder)
+  const strange = names.find(name => name === 'PG_VERSION' || name === 'generation.json')
+  if (!strange) return
+  throw cannotOpen(folder, 'layout', `it holds a database in another layout (it has a file "${strange}")`)
 }
 
 async function begin(folder: string, onStopped?: Stopped): Promise<Opened> {
   const database = join(folder, databaseFolder)
+  await markUnfinished(folder)
   await mkdir(database, {recursive: true})
   const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
   const generation = crypto.randomUUID()
-  await orClose(db, () => writeGeneration(db, generation))
-  await writeFile(join(folder, markerFile), generation)
+  await orClose(db, async () => {
+    await writeGeneration(db, generation)
+    await markReady(folder, generation)
+  })
   return {db, fresh: true}
 }
 
-async function moveAside(folder: string): Promise<string> {
-  for (let number = 1; ; number++) {
-    const aside = join(folder, `${databaseFolder}.damaged-${number}`)
-    if (await exists(aside)) continue
-    await mkdir(join(folder, databaseFolder), {recursive: true})
-    await rename(join(folder, databaseFolder), aside)
-    return aside
-  }
-}
-
-async function readDataDir(): Promise<Blob> {
-  return asTarball(new Uint8Array(await readFile(fileURLToPath(dataDirUrl))))
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
+function placeIn(folder: string, onStopped?: Stopped) {
+  return {folder, database: join(folder, databaseFolder), expected: preparedVersion, onStopped}
 }

@@ -1,0 +1,74 @@
+import {HoldfastError} from '../../protocol/errors.ts'
+
+/**
+ * Why a folder does not open.
+ * - `unreadable`, `no_room`, `no_memory`: the system refuses access or resources. It says nothing about the data.
+ * - `version`, `layout`: whole, but made by a build that this one cannot read.
+ * - `gone`, `cut`, `damaged`, `other_database`, `marker`: proven damage.
+ */
+export type OpenFault =
+  | 'unreadable'
+  | 'no_room'
+  | 'no_memory'
+  | 'version'
+  | 'layout'
+  | 'gone'
+  | 'cut'
+  | 'damaged'
+  | 'other_database'
+  | 'marker'
+
+const codes = {
+  unreadable: 'unavailable',
+  no_room: 'storage_full',
+  no_memory: 'unavailable',
+  version: 'misconfigured',
+  layout: 'misconfigured',
+  gone: 'database_damaged',
+  cut: 'database_damaged',
+  damaged: 'database_damaged',
+  other_database: 'database_damaged',
+  marker: 'database_damaged',
+} as const satisfies Record<OpenFault, string>
+
+/** `reason` is a whole sentence without its full stop. Nothing was changed in the folder. */
+export function cannotOpen(folder: string, fault: OpenFault, reason: string, cause?: unknown): HoldfastError {
+  return new HoldfastError(codes[fault], `The database in ${folder} cannot be opened: ${reason}. ${waysOn(fault)}`, {
+    details: {folder, fault, reason},
+    cause,
+  })
+}
+
+/** True when a fresh database may take the place of this one, if the caller asks for it. */
+export function mayBeginAnew(error: unknown): error is HoldfastError {
+  if (!HoldfastError.is(error, 'database_damaged', 'misconfigured')) return false
+  return typeof error.details.fault === 'string'
+}
+
+function waysOn(fault: OpenFault): string {
+  switch (fault) {
+    case 'unreadable':
+      return 'Nothing was changed. Give this process access to the file, or restore the folder from a backup.'
+    case 'no_room':
+      return 'Nothing was changed. Make room on the disk.'
+    case 'no_memory':
+      return 'Nothing was changed. Give this process more memory.'
+    case 'version':
+    case 'layout':
+      return "Nothing was changed. Start the build that wrote it, restore a backup of this build, or begin anew with `onDamage: 'begin_anew'`."
+    default:
+      return "Nothing was changed. Restore the folder from a backup, or begin anew with `onDamage: 'begin_anew'`."
+  }
+}
+
+/** The codes with which a system says that it does not let this process at a file now. */
+const systemCodes = new Set(
+  'EACCES EPERM EIO EMFILE ENFILE EROFS ELOOP EBUSY EAGAIN ESTALE ETIMEDOUT ENXIO ENODEV ENOMEM EISDIR ENOTDIR ENAMETOOLONG'.split(
+    ' ',
+  ),
+)
+
+export function systemCodeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  return systemCodes.has(error.code) ? error.code : undefined
+}
