@@ -1,8 +1,7 @@
 import {createHash} from 'node:crypto'
 import {readFile} from 'node:fs/promises'
 import {join} from 'node:path'
-import {type OpenedDatabase, openNodeDatabase} from '../../runtime/node.ts'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {HoldfastError, type OpenedDatabase, openNodeDatabase} from '../../runtime/node.ts'
 
 /**
  * Opens the folder's database. A damaged one is refused unless `consent` names it, which `HOLDFAST_BEGIN_ANEW` does:
