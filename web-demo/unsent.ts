@@ -1,11 +1,25 @@
+import {local} from './safe-storage.ts'
+
+/** Texts that the browser did not keep: it forbids storage, or the text is larger than it may be there. */
+const onlyHere = new Map<string, string>()
+
+/** Characters that are written to `localStorage` at every keystroke; it holds about 5 million for the whole site. */
+const mostKept = 500_000
+
 /** Text that was typed and not sent, by conversation; "new" is the one that has not started. It outlives the page. */
 export function kept(key: string): string {
-  return localStorage.getItem(`unsent:${key}`) ?? ''
+  return onlyHere.get(key) ?? local.read(nameOf(key)) ?? ''
 }
 
-export function keep(key: string, text: string): void {
-  if (text === '') localStorage.removeItem(`unsent:${key}`)
-  else localStorage.setItem(`unsent:${key}`, text)
+/** False when the text is kept only as long as this page is open. */
+export function keep(key: string, text: string): boolean {
+  onlyHere.delete(key)
+  if (text !== '' && text.length <= mostKept && local.write(nameOf(key), text)) return true
+  // An earlier text must not come back in place of this one.
+  local.remove(nameOf(key))
+  if (text === '') return true
+  onlyHere.set(key, text)
+  return false
 }
 
 /** What was typed where nothing can be sent any more goes on in the next conversation; what waits there already stays. */
@@ -13,4 +27,27 @@ export function moveToNew(key: string): void {
   if (kept('new') === '') keep('new', kept(key))
   else if (kept(key) !== '') keep('new', `${kept('new')}\n\n${kept(key)}`)
   keep(key, '')
+}
+
+/** All that was typed into a conversation and not sent or stored. */
+export function forgetUnsent(session: string): void {
+  const isOfSession = (key: string) => key === session || key.startsWith(`${session}:`)
+  for (const key of [...onlyHere.keys()]) if (isOfSession(key)) onlyHere.delete(key)
+  for (const name of local.keys()) if (name.startsWith('unsent:') && isOfSession(name.slice(7))) local.remove(name)
+}
+
+/** The text of a shared document that was too long to be stored. */
+export function documentKey(session: string, document: string): string {
+  return `${session}:${document}`
+}
+
+/** Asks before a page is closed with text that only it has. */
+export function warnBeforeLosing(): void {
+  addEventListener('beforeunload', event => {
+    if (onlyHere.size > 0) event.preventDefault()
+  })
+}
+
+function nameOf(key: string): string {
+  return `unsent:${key}`
 }

@@ -42,7 +42,47 @@ export function editText(snapshot: Uint8Array | null, text: string): Uint8Array 
   })
 }
 
-type Edit = {at: number; remove: number; insert: string}
+export type Edit = {at: number; remove: number; insert: string}
+
+/** Characters that one update inserts at most: in UTF-8 they are at most 48 KB, and an update may hold 64 KiB. */
+const insertedAtOnce = 16_000
+
+/** Makes the edit and returns its updates, oldest first: a large insertion is several, so that each fits into an event. */
+export function applyEdit(doc: Y.Doc, edit: Edit): Uint8Array[] {
+  const shared = doc.getText('text')
+  const updates: Uint8Array[] = []
+  const collect = (update: Uint8Array) => updates.push(update)
+  doc.on('update', collect)
+  const parts = portions(edit.insert, insertedAtOnce)
+  let at = edit.at
+  doc.transact(() => {
+    shared.delete(at, edit.remove)
+    shared.insert(at, parts[0] ?? '')
+  })
+  for (const [i, part] of parts.entries()) {
+    if (i > 0) shared.insert(at, part)
+    at += part.length
+  }
+  doc.off('update', collect)
+  return updates
+}
+
+/** Never splits a surrogate pair: each half would be encoded as something else. */
+function portions(text: string, most: number): string[] {
+  const parts: string[] = []
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + most, text.length)
+    if (to < text.length && isHighSurrogate(text, to - 1)) to -= 1
+    parts.push(text.slice(from, to))
+    from = to
+  }
+  return parts
+}
+
+/** Half a surrogate pair has no UTF-8, so other replicas would read another text than this one. [LOG-5] */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd')
+}
 
 /** Common prefix and suffix stay, never splitting a surrogate pair. */
 export function smallestEdit(from: string, to: string): Edit | null {

@@ -8,6 +8,8 @@ import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import {type EditOutbox, flushEdits} from './edit-outbox.ts'
+import {leftEdits} from './left-edits.ts'
 import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
 
@@ -86,7 +88,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   const config: WorkerConfig = {url, token: await firstToken(sync)}
   const deadlines = {blob: deadlineMs + blobMs}
   const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines})
+  const edits = new Set<EditOutbox>()
   const parts = {
+    edits,
     service: client.service,
     listen: <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) =>
       client.listen<Frames[Topic]>(topic, listener),
@@ -96,6 +100,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
   const online = () => void parts.service.hurry().catch(() => undefined)
   addEventListener('online', online)
+  const stopKeepingEdits = keepEditsOfPage({service: client.service, edits, name})
   return {
     ...createSessions(parts),
     subscribeRole(listener) {
@@ -106,8 +111,32 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     async close() {
       stopTokens()
       removeEventListener('online', online)
+      await flushEdits(edits)
+      stopKeepingEdits()
       client.close()
     },
+  }
+}
+
+/** A hidden page may never be seen again, and a page that goes away takes its worker along. */
+function keepEditsOfPage({
+  service,
+  edits,
+  name,
+}: {
+  service: RuntimeService
+  edits: ReadonlySet<EditOutbox>
+  name: string
+}): () => void {
+  const left = leftEdits(name, () => localStorage)
+  const hide = () => void flushEdits(edits)
+  const leave = () => left.keep(edits, Date.now())
+  document.addEventListener('visibilitychange', hide)
+  addEventListener('pagehide', leave)
+  void left.store(service, Date.now())
+  return () => {
+    document.removeEventListener('visibilitychange', hide)
+    removeEventListener('pagehide', leave)
   }
 }
 

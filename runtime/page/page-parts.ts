@@ -1,5 +1,6 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import type {Environment} from '../protocol/environment.ts'
+import type {EditOutbox} from './edit-outbox.ts'
 
 export type Listen = <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) => () => void
 
@@ -10,4 +11,6 @@ export type PageParts = {
   /** Called when a new owner took over: frames of the old one may have been lost. */
   onOwnerChange(listener: () => void): () => void
   environment: Environment
+  /** Documents with edits that are not durable yet, for whoever sees the page go away. */
+  edits?: Set<EditOutbox>
 }

@@ -14,6 +14,7 @@ import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
+import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
 import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
@@ -130,6 +131,7 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     subscribe,
     async send(text, {policy, correlation} = {}) {
       const branch = {session: environment.id('session'), event: environment.id('event')}
+      await flushEdits(parts.edits, id)
       const taken = await service.send(id, environment.id('event'), {
         text,
         ...(policy && {policy}),

@@ -94,7 +94,12 @@ export const runKinds = {
 
 /** Transitions that a person owns: any device of the subject may write them, without custody. */
 export const runPersonKinds = {
-  'run.cancelled': z.strictObject({reason: z.string().max(500).optional()}),
+  'run.cancelled': z.strictObject({
+    reason: z
+      .string()
+      .max(limits.reasonCharacters, `expected at most ${limits.reasonCharacters} characters`)
+      .optional(),
+  }),
   'run.retried': z.strictObject({}),
   /** One more budget for a run that was stopped at a bound. */
   'run.extended': z.strictObject({}),

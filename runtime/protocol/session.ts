@@ -21,7 +21,7 @@ import {limits} from './version.ts'
 
 export {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 
-const title = z.string().min(1).max(200)
+const title = z.string().min(1).max(limits.titleCharacters, `expected at most ${limits.titleCharacters} characters`)
 
 export const sessionKinds = {
   'session.opened': z.strictObject({
@@ -48,7 +48,12 @@ export const sessionKinds = {
     correlation: correlationIdSchema.optional(),
   }),
   /** No message and no run after this one; what is open and has not started is void. */
-  'session.closed': z.strictObject({reason: z.string().max(500).optional()}),
+  'session.closed': z.strictObject({
+    reason: z
+      .string()
+      .max(limits.reasonCharacters, `expected at most ${limits.reasonCharacters} characters`)
+      .optional(),
+  }),
   ...runPersonKinds,
 }
 

@@ -18,6 +18,13 @@ export const limits = {
   slotBytes: 16 * 1024,
   jsonDepth: 64,
   messageCharacters: 16_000,
+  titleCharacters: 200,
+  /** Of a reason or a name that a person gives: of a cancellation, a closing, a migration. */
+  reasonCharacters: 500,
+  /** Of a note on a decision. */
+  noteCharacters: 1000,
+  /** Of a shared document, as one page writes it. */
+  documentCharacters: 100_000,
   excerptCharacters: 120,
   pendingEvents: 1000,
   pageEvents: 500,

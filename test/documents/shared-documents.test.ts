@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {applyUpdate, editText, readText} from '../../runtime/documents/shared-text.ts'
-import {openRuntime} from '../../runtime/node.ts'
+import {type NodeRuntime, openRuntime} from '../../runtime/node.ts'
 import type {Session} from '../../runtime/page/page-runtime.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {scriptedModel} from '../../runtime/testing.ts'
@@ -78,15 +78,61 @@ test('[WRK-2] [WRK-3] two devices converge; a fork has the document as of its ev
   await second.close()
 })
 
-test('[WRK-2] an edit that is too large is refused by name and later edits still land', async () => {
+test('[WRK-2] a text over the limit is refused by name, nobody overwrites it, and what is written instead merges', async () => {
+  const device = await openDevice()
+  const session = await device.openSession({agent: 'desk'})
+  const [draft, other] = [session.document('draft'), session.document('draft')]
+  const shown: string[] = []
+  draft.subscribe(text => shown.push(text))
+  other.subscribe(() => undefined)
+  await draft.edit('Dear Lena,')
+  await reads(other, 'Dear Lena,')
+  const refusal = await draft.edit(`Dear Lena, ${'x'.repeat(1_500_000)}`).catch(error => error)
+  expect(HoldfastError.is(refusal, 'too_large')).toBe(true)
+  expect(refusal.message).toContain('at most 100000 characters, got 1500011')
+  const before = shown.length
+  await other.edit('Re: A17. Dear Lena,')
+  await reads(session.document('draft'), 'Re: A17. Dear Lena,')
+  expect(shown.length).toBe(before)
+  await draft.edit('Dear Lena, sorry.')
+  await reads(session.document('draft'), 'Re: A17. Dear Lena, sorry.')
+  await device.close()
+})
+
+test('[WRK-2] a large text is stored as several events, with every character whole', async () => {
+  const device = await openDevice()
+  const session = await device.openSession({agent: 'desk'})
+  const text = `a${'👍'.repeat(49_000)}`
+  await session.document('draft').edit(text)
+  await reads(session.document('draft'), text)
+  await device.close()
+})
+
+const edits = async (device: NodeRuntime) =>
+  (await device.db.query("select 1 from holdfast_events where kind = 'document.updated'")).rows.length
+
+test('[WRK-2] what is typed within a second is one event, and it is there before a message is', async () => {
   const device = await openDevice()
   const session = await device.openSession({agent: 'desk'})
   const draft = session.document('draft')
-  await draft.edit('Short.')
-  const refusal = await draft.edit('x'.repeat(100_000)).catch(error => error)
-  expect(HoldfastError.is(refusal, 'bad_input')).toBe(true)
-  expect(refusal.message).toContain('64 KiB')
-  await draft.edit('Short. And more.')
-  await reads((await device.openSession({session: session.id})).document('draft'), 'Short. And more.')
+  const text = 'Dear Lena, we are sorry about the mug. '.repeat(10)
+  for (let typed = 1; typed <= text.length; typed++) void draft.edit(text.slice(0, typed))
+  await draft.flush()
+  await reads(session.document('draft'), text)
+  expect(await edits(device)).toBeLessThan(20)
+  void draft.edit(`${text}Bye.`)
+  await session.send('Look at the draft.')
+  const stored = await device.db.query<{kind: string}>(
+    "select kind from holdfast_events where kind in ('document.updated', 'message.posted') order by device_seq",
+  )
+  expect(stored.rows.slice(-2).map(({kind}) => kind)).toEqual(['document.updated', 'message.posted'])
+  await device.close()
+})
+
+test('[WRK-2] half a surrogate pair is replaced, so that all replicas read the same text', async () => {
+  const device = await openDevice()
+  const session = await device.openSession({agent: 'desk'})
+  await session.document('draft').edit('A\ud83dB')
+  await reads(session.document('draft'), 'A\ufffdB')
   await device.close()
 })

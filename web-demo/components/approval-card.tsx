@@ -1,4 +1,5 @@
 import {useState} from 'react'
+import {limits} from '../../runtime/index.ts'
 import {useNow} from '../hooks.ts'
 import {euros} from '../money.ts'
 import {personName} from '../people.ts'
@@ -7,6 +8,7 @@ import type {Order} from '../shop/order.ts'
 import {escalationWords, peopleWords, remaining, standingWords} from '../words/approval.ts'
 import {refundInput} from '../words/refund.ts'
 import {Banner} from './banner.tsx'
+import {isOver, OverLimit} from './over-limit.tsx'
 import {Raw} from './tool-card.tsx'
 
 type Props = {
@@ -84,22 +86,31 @@ function DecisionForm({item, amount, mayApprove, mustWait, onDecide}: FormProps)
     setDeciding(false)
   }
   const noteId = `note-${item.approval}`
+  const blocked = deciding || mustWait || isOver(note, limits.noteCharacters)
   return (
     <div className="decision">
       <label htmlFor={noteId}>Note, if there is something to say</label>
-      <textarea id={noteId} rows={2} maxLength={1000} value={note} onChange={event => setNote(event.target.value)} />
+      <textarea
+        id={noteId}
+        rows={2}
+        autoComplete="off"
+        aria-describedby={`${noteId}-over`}
+        value={note}
+        onChange={event => setNote(event.target.value)}
+      />
+      <OverLimit id={`${noteId}-over`} text={note} limit={limits.noteCharacters} />
       <div className="decision-buttons">
         {mayApprove && (
           <button
             type="button"
             className="button button-primary"
-            disabled={deciding || mustWait}
+            disabled={blocked}
             onClick={() => void decide('approve')}
           >
             Approve {amount}
           </button>
         )}
-        <button type="button" className="button" disabled={deciding || mustWait} onClick={() => void decide('reject')}>
+        <button type="button" className="button" disabled={blocked} onClick={() => void decide('reject')}>
           Reject
         </button>
       </div>

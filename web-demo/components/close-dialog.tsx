@@ -1,9 +1,11 @@
 import {AlertDialog} from '@base-ui/react/alert-dialog'
 import {useRef, useState} from 'react'
+import {limits} from '../../runtime/index.ts'
 import {useAction} from '../hooks.ts'
 import type {Connection, SessionView} from '../runtime-types.ts'
 import {closingSentences} from '../words/closing.ts'
 import {Banner} from './banner.tsx'
+import {isOver, OverLimit} from './over-limit.tsx'
 
 type Props = {
   view: SessionView
@@ -51,15 +53,22 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
           <textarea
             id="close-reason"
             rows={2}
-            maxLength={500}
+            autoComplete="off"
+            aria-describedby="close-reason-over"
             value={reason}
             onChange={event => setReason(event.target.value)}
           />
+          <OverLimit id="close-reason-over" text={reason} limit={limits.reasonCharacters} />
           <div className="dialog-buttons">
             <AlertDialog.Close className="button" ref={keep}>
               Keep it open
             </AlertDialog.Close>
-            <button type="button" className="button button-bad" disabled={closing} onClick={() => void close()}>
+            <button
+              type="button"
+              className="button button-bad"
+              disabled={closing || isOver(reason, limits.reasonCharacters)}
+              onClick={() => void close()}
+            >
               Close for good
             </button>
           </div>

@@ -1,7 +1,10 @@
 import {type KeyboardEvent, useRef, useState} from 'react'
+import {limits} from '../../runtime/index.ts'
+import {sendsOn} from '../enter.ts'
 import type {BusyPolicy} from '../runtime-types.ts'
 import {keep, kept} from '../unsent.ts'
 import {Icon} from './icon.tsx'
+import {isOver, OverLimit} from './over-limit.tsx'
 import {PolicyChoice} from './policy-choice.tsx'
 
 type Props = {
@@ -14,25 +17,33 @@ type Props = {
 
 /** Unsent text survives a reload, and is cleared only after the message is durable. */
 export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
-  const {text, setText, clearIfStill} = useKeptText(keptUnder)
+  const {text, isKept, setText, clearIfStill} = useKeptText(keptUnder)
   const [sending, setSending] = useState(false)
   const [policy, setPolicy] = useState<BusyPolicy>('steer')
   const field = useRef<HTMLTextAreaElement>(null)
   const send = async () => {
-    if (sending || text.trim() === '') return
+    if (sending || text.trim() === '' || isOver(text, limits.messageCharacters)) return
     setSending(true)
     if (await onSend(text.trim(), policy)) clearIfStill(text)
     setSending(false)
     field.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    if (!sendsOn(event.nativeEvent)) return
     event.preventDefault()
     void send()
   }
   return (
     <>
       {underWay && <PolicyChoice value={policy} onChange={setPolicy} />}
+      <div className="composer-notes">
+        <OverLimit id="composer-over" text={text} limit={limits.messageCharacters} />
+        {!isKept && (
+          <p className="over-limit" role="status">
+            This browser cannot keep the text when the page is closed. Copy it first.
+          </p>
+        )}
+      </div>
       <form
         className="composer"
         onSubmit={event => {
@@ -51,7 +62,9 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
           placeholder="Message the agent"
           onChange={event => setText(event.target.value)}
           onKeyDown={onKeyDown}
-          aria-describedby="composer-hint"
+          autoComplete="off"
+          aria-invalid={isOver(text, limits.messageCharacters)}
+          aria-describedby="composer-hint composer-over"
         />
         {underWay && (
           <button type="button" className="button composer-stop" onClick={onStop}>
@@ -62,7 +75,7 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
         <button
           type="submit"
           className="button button-primary composer-send"
-          disabled={text.trim() === ''}
+          disabled={text.trim() === '' || isOver(text, limits.messageCharacters)}
           aria-label="Send"
         >
           <Icon name="send" />
@@ -80,15 +93,14 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
  * under the same key meanwhile: its text stays in the store, and what was sent from here still leaves this field.
  */
 function useKeptText(key: string) {
-  const [held, setHeld] = useState({key, text: kept(key)})
+  const [held, setHeld] = useState({key, text: kept(key), isKept: true})
   const text = held.key === key ? held.text : kept(key)
   const setText = (next: string) => {
-    keep(key, next)
-    setHeld({key, text: next})
+    setHeld({key, text: next, isKept: keep(key, next)})
   }
   const clearIfStill = (sent: string) => {
     if (kept(key) === sent) keep(key, '')
-    setHeld(now => (now.key === key && now.text !== sent ? now : {key, text: ''}))
+    setHeld(now => (now.key === key && now.text !== sent ? now : {key, text: '', isKept: true}))
   }
-  return {text, setText, clearIfStill}
+  return {text, isKept: held.key !== key || held.isKept, setText, clearIfStill}
 }

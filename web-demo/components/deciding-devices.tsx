@@ -1,9 +1,14 @@
 import {useState} from 'react'
+import {keepComposing} from '../enter.ts'
 import {useAction} from '../hooks.ts'
 import type {ApproverKey, Inbox, InboxState} from '../runtime-types.ts'
 import {deviceName, keyWords, sortedKeys} from '../words/device.ts'
 import {Banner} from './banner.tsx'
+import {isOver, OverLimit} from './over-limit.tsx'
 import {StatusDot} from './status-dot.tsx'
+
+/** Characters of a device's name that the server takes. */
+const labelCharacters = 100
 
 type Props = {inbox: Inbox; state: InboxState}
 
@@ -89,11 +94,18 @@ function AddDevice({disabled, onAdd}: {disabled: boolean; onAdd: (label: string)
       <input
         id="device-name"
         className="field"
-        maxLength={100}
+        autoComplete="off"
+        aria-describedby="device-name-over"
         value={label}
         onChange={event => setLabel(event.target.value)}
+        onKeyDown={keepComposing}
       />
-      <button type="submit" className="button" disabled={disabled || adding || label.trim() === ''}>
+      <OverLimit id="device-name-over" text={label} limit={labelCharacters} />
+      <button
+        type="submit"
+        className="button"
+        disabled={disabled || adding || label.trim() === '' || isOver(label, labelCharacters)}
+      >
         Add this device
       </button>
     </form>

@@ -1,9 +1,11 @@
 import {useEffect, useRef, useState} from 'react'
+import {limits} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import type {MemoryEntry, MemoryRecord} from '../runtime-types.ts'
 import {kindWords, memoryStatus, originWords} from '../words/memory.ts'
 import {Banner} from './banner.tsx'
 import {follow} from './header.tsx'
+import {isOver, OverLimit} from './over-limit.tsx'
 import {StatusDot} from './status-dot.tsx'
 
 export type MemoryActions = {
@@ -111,12 +113,18 @@ function Correction({item, onSave, onCancel}: CorrectionProps) {
         id={id}
         ref={field}
         rows={2}
-        maxLength={1000}
+        autoComplete="off"
+        aria-describedby={`${id}-over`}
         value={text}
         onChange={event => setText(event.target.value)}
       />
+      <OverLimit id={`${id}-over`} text={text} limit={limits.memoryCharacters} />
       <div className="memory-buttons">
-        <button type="submit" className="button button-primary" disabled={text.trim() === ''}>
+        <button
+          type="submit"
+          className="button button-primary"
+          disabled={text.trim() === '' || isOver(text, limits.memoryCharacters)}
+        >
           Save
         </button>
         <button type="button" className="button" onClick={onCancel}>

@@ -1,7 +1,9 @@
 import {useState} from 'react'
+import {limits} from '../../runtime/index.ts'
 import {personName} from '../people.ts'
 import type {UncertainItem} from '../runtime-types.ts'
 import {refundInput} from '../words/refund.ts'
+import {isOver, OverLimit} from './over-limit.tsx'
 import {Raw} from './tool-card.tsx'
 
 type Said = {happened: true; receipt: string} | {happened: false; reason: string}
@@ -18,6 +20,7 @@ export function UncertainCard({item, onSettle}: Props) {
     setSending(false)
   }
   const said = words.trim()
+  const blocked = sending || said === '' || isOver(words, limits.noteCharacters)
   const wordsId = `said-${item.operation}`
   return (
     <article
@@ -45,15 +48,17 @@ export function UncertainCard({item, onSettle}: Props) {
         <textarea
           id={wordsId}
           rows={2}
-          maxLength={1000}
+          autoComplete="off"
+          aria-describedby={`${wordsId}-over`}
           value={words}
           onChange={event => setWords(event.target.value)}
         />
+        <OverLimit id={`${wordsId}-over`} text={words} limit={limits.noteCharacters} />
         <div className="decision-buttons">
           <button
             type="button"
             className="button button-primary"
-            disabled={sending || said === ''}
+            disabled={blocked}
             onClick={() => void settle({happened: true, receipt: said})}
           >
             It happened
@@ -61,7 +66,7 @@ export function UncertainCard({item, onSettle}: Props) {
           <button
             type="button"
             className="button"
-            disabled={sending || said === ''}
+            disabled={blocked}
             onClick={() => void settle({happened: false, reason: said})}
           >
             It did not happen

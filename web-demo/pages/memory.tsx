@@ -1,7 +1,9 @@
 import {useState} from 'react'
+import {limits} from '../../runtime/index.ts'
 import {Banner} from '../components/banner.tsx'
 import {Boundary} from '../components/boundary.tsx'
 import {type MemoryActions, MemoryCard} from '../components/memory-card.tsx'
+import {isOver, OverLimit} from '../components/over-limit.tsx'
 import {PlainText} from '../components/plain-text.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {useAction, useNow} from '../hooks.ts'
@@ -18,7 +20,7 @@ export function MemoryPage() {
   const view = useMemory(runtime)
   const now = useNow(30_000)
   const [query, setQuery] = useState('')
-  const found = useRecall(runtime, view, query, run)
+  const found = useRecall(runtime, view, isOver(query, limits.memoryCharacters) ? '' : query, run)
   const {forgotten, forget} = useForget(runtime, run)
   const actions: MemoryActions = {
     accept: item => run(async () => runtime?.memory.accept(item.id)),
@@ -116,10 +118,12 @@ function Search({query, onQuery}: {query: string; onQuery: (query: string) => vo
         id="memory-query"
         className="field"
         type="search"
-        maxLength={1000}
+        autoComplete="off"
+        aria-describedby="memory-query-over"
         value={query}
         onChange={event => onQuery(event.target.value)}
       />
+      <OverLimit id="memory-query-over" text={query} limit={limits.memoryCharacters} />
     </div>
   )
 }

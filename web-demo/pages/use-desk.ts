@@ -6,7 +6,7 @@ import {pageMarks} from '../crash-mark.ts'
 import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
-import {keep, kept} from '../unsent.ts'
+import {forgetUnsent, kept} from '../unsent.ts'
 import {markedSubscription, useShown} from './use-crash-marks.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
@@ -83,12 +83,17 @@ export function useResumeLatest(sessions: SessionListItem[] | null, id: string |
 /** What was typed into a conversation and never sent is a copy of what is erased with it. [RET-2] */
 export function useErasedUnsent(sessions: SessionListItem[] | null): void {
   useEffect(() => {
-    for (const {id, erased} of sessions ?? []) if (erased) keep(id, '')
+    for (const {id, erased} of sessions ?? []) if (erased) forgetUnsent(id)
   }, [sessions])
 }
 
 /** The first words, cut between words, so that the list can be told apart. */
 export function titleFrom(text: string): string {
   const line = text.trim().split('\n')[0] ?? ''
-  return line.length <= 60 ? line : `${line.slice(0, 60).replace(/\s+\S*$/, '')}…`
+  return line.length <= 60
+    ? line
+    : `${line
+        .slice(0, 60)
+        .replace(/\p{Surrogate}$/u, '')
+        .replace(/\s+\S*$/, '')}…`
 }

@@ -19,7 +19,7 @@ export function useRecall(
     let current = true
     if (!runtime || !view || query.trim() === '') return
     void run(async () => {
-      const recalled = await runtime.memory.recall({query: query.slice(0, 1000), limit: 8})
+      const recalled = await runtime.memory.recall({query, limit: 8})
       if (current) setFound({query, recalled})
     })
     return () => {
