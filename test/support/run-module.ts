@@ -9,14 +9,21 @@ export interface RunningModule {
 }
 
 /** Runs a TypeScript module of ours in a Node process of its own, with `args` in `process.argv` from index 2. */
-export function runModule(file: string, args: string[]): RunningModule {
+export function runModule(
+  file: string,
+  args: string[],
+  /** `under`: a command that runs Node, such as `['unshare', '-pf']`. */
+  {under = [], ownGroup = false}: {under?: string[]; ownGroup?: boolean} = {},
+): RunningModule {
   const script = `
     const {runnerImport} = await import('vite')
     const {preparedDataDirPlugin} = (await runnerImport(${JSON.stringify(resolve('runtime/storage/prepared/vite-plugin.ts'))})).module
     await runnerImport(${JSON.stringify(file)}, {plugins: [preparedDataDirPlugin({cacheDir: 'node_modules/.cache/holdfast'})]})
   `
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, '--', ...args], {
+  const [command = process.execPath, ...before] = [...under, process.execPath]
+  const child = spawn(command, [...before, '--input-type=module', '-e', script, '--', ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    detached: ownGroup,
   })
   const lines: unknown[] = []
   const waiting: ((line: unknown) => void)[] = []

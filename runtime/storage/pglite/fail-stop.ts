@@ -1,5 +1,6 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
+import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
 
 /**
@@ -8,7 +9,7 @@ import type {Stopped} from './opened-database.ts'
  * fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983): from the first fault on every call rejects with
  * 'peer_gone', `stopped` is told, and the next open recovers from the write-ahead log. [CUS-5, SYNC-5]
  */
-export function failStop(db: PGlite, stopped: Stopped = () => {}): void {
+export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence = () => {}): void {
   const machine = db.Module
   const {_PostgresMainLoopOnce: runOnce, _PostgresMainLongJmp: recover} = machine
   const ownError: unknown = Reflect.get(db, 'POSTGRES_MAIN_LONGJMP')
@@ -34,6 +35,7 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}): void {
 
   machine._PostgresMainLoopOnce = () => {
     try {
+      fence()
       runOnce()
     } catch (error) {
       if (statusOf(error) === ownError) throw error

@@ -1,38 +1,66 @@
 import {randomUUID} from 'node:crypto'
+import {closeSync, openSync} from 'node:fs'
 import {link, mkdir, readFile, rename, rm, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
 import * as z from 'zod'
 import {HoldfastError} from '../../protocol/errors.ts'
-import {identityOf, isRunning} from './process-identity.ts'
+import {isBeating, startBeating} from './folder-heartbeat.ts'
+import {type Fence, lockFence} from './lock-fence.ts'
+import {identityOf, isRunning, placeOfProcesses} from './process-identity.ts'
 
-const holderSchema = z.object({pid: z.number(), startedAt: z.string().optional(), token: z.string()})
+const holderSchema = z.object({
+  pid: z.number(),
+  startedAt: z.string().optional(),
+  /** Where `pid` means something; absent in the locks of builds that did not beat. */
+  place: z.string().optional(),
+  token: z.string(),
+})
 type Holder = z.infer<typeof holderSchema>
 
 /** Stands in for a lock that cannot be read, which no holder of ours ever leaves. */
 const nobody: Holder = {pid: -1, token: 'unreadable'}
 
+/** Releases the lock. */
+export type FolderLock = (() => Promise<void>) & {
+  /** Throws once another process has taken the lock over, which it does after this one was frozen. */
+  requireHeld: Fence
+}
+
 /**
- * Takes the one lock on a database folder: two instances on one folder both open, and lose rows. A lock whose process
- * is gone, however it died, is taken over at once. Throws 'database_locked' naming folder and pid.
+ * Takes the one lock on a database folder: two instances on one folder both open, and lose rows.
+ *
+ *   holder on this machine, same PID namespace  ─▶ asked for by pid and start time; taken over at once if it is gone
+ *   holder in another container or machine      ─▶ watched for 10 s; taken over if its heartbeat stands still
+ *
+ * A holder that was frozen meanwhile is fenced: it stops before its next write. Throws 'database_locked' naming folder
+ * and pid.
  *
  * @example
  * const release = await lockFolder('data/desk')
  */
-export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+export async function lockFolder(folder: string): Promise<FolderLock> {
   await mkdir(folder, {recursive: true})
   const lock = join(folder, 'holdfast.lock')
-  const me: Holder = {...identityOf(process.pid), token: randomUUID()}
+  const me: Holder = {...identityOf(process.pid), place: placeOfProcesses(), token: randomUUID()}
   // Written aside and linked into place: a link fails if its name is taken, and nobody reads half a lock.
   const draft = `${lock}.${me.token}`
   await writeFile(draft, JSON.stringify(me))
+  const file = openSync(draft, 'r+')
+  const stopBeating = startBeating(file)
+  const letGo = () => stopBeating().finally(() => closeSync(file))
   try {
     while (!(await take(folder, lock, draft)));
+  } catch (error) {
+    await letGo()
+    throw error
   } finally {
     await rm(draft, {force: true})
   }
-  return async () => {
+  const release = async () => {
     if ((await readHolder(lock))?.token === me.token) await rm(lock, {force: true})
+    await letGo()
   }
+  return Object.assign(release, {requireHeld: lockFence(lock, file)})
 }
 
 /** False if somebody moved in between, and it is worth looking again. */
@@ -62,18 +90,25 @@ async function deadHolders(folder: string, lock: string): Promise<Holder[]> {
   for (let at = lock; ; ) {
     const holder = await readHolder(at)
     if (!holder) return dead
-    if (isRunning(holder)) throw locked(folder, holder)
+    if (await isHeld(at, holder)) throw locked(folder, holder)
     dead.push(holder)
     at = claimAfter(lock, holder)
   }
+}
+
+/** Elsewhere the same pid is another process, or none, so only the heartbeat counts. */
+async function isHeld(lock: string, holder: Holder): Promise<boolean> {
+  if (holder.place === undefined || holder.place === placeOfProcesses()) return isRunning(holder)
+  return isBeating(lock)
 }
 
 function claimAfter(lock: string, {token}: Holder): string {
   return `${lock}.after-${token}`
 }
 
-function locked(folder: string, {pid}: Holder): HoldfastError {
-  return new HoldfastError('database_locked', `The database in ${folder} is open in process ${pid}.`, {
+function locked(folder: string, {pid, place}: Holder): HoldfastError {
+  const where = place === undefined || place === placeOfProcesses() ? '' : ' of another container or machine'
+  return new HoldfastError('database_locked', `The database in ${folder} is open in process ${pid}${where}.`, {
     details: {folder, pid},
   })
 }
@@ -88,8 +123,12 @@ async function place(draft: string, name: string): Promise<boolean> {
   }
 }
 
+/** Undefined only when there is no lock: one that cannot be read may be somebody's. */
 async function readHolder(lock: string): Promise<Holder | undefined> {
-  const text = await readFile(lock, 'utf8').catch(() => undefined)
+  const text = await readFile(lock, 'utf8').catch(error => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
   if (text === undefined) return undefined
   try {
     return holderSchema.parse(JSON.parse(text))

@@ -9,7 +9,7 @@ import {markerFile, markReady, markUnfinished, readMarker} from './node-marker.t
 import {type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
 import {preparedVersion, readDataDir} from './prepared-files.ts'
 import {databaseFolder, moveAside, namesIn} from './set-aside.ts'
-import {startInFolder} from './start-in-folder.ts'
+import {type DatabasePlace, startInFolder} from './start-in-folder.ts'
 import {startPGlite} from './start-pglite.ts'
 
 /**
@@ -46,9 +46,14 @@ export async function openNodeDatabase(options: NodeDatabaseOptions): Promise<Op
   const folder = resolve(dataDir)
   try {
     const release = await lockFolder(folder)
-    const opened = await openOrBeginAnew(folder, onDamage, onStopped).catch(error =>
-      release().then(() => Promise.reject(error)),
-    )
+    const place = {
+      folder,
+      database: join(folder, databaseFolder),
+      expected: preparedVersion,
+      onStopped,
+      fence: release.requireHeld,
+    }
+    const opened = await openOrBeginAnew(place, onDamage).catch(error => release().then(() => Promise.reject(error)))
     return {...opened, storage: 'folder', recovery: null, close: () => opened.db.close().finally(release)}
   } catch (error) {
     throw HoldfastError.from(unreadable(folder, 'the folder', error) ?? error)
@@ -57,26 +62,27 @@ export async function openNodeDatabase(options: NodeDatabaseOptions): Promise<Op
 
 type Opened = Omit<OpenedDatabase, 'close' | 'storage' | 'recovery'>
 
-async function openOrBeginAnew(folder: string, onDamage: DamagePolicy, onStopped?: Stopped): Promise<Opened> {
+async function openOrBeginAnew(place: DatabasePlace, onDamage: DamagePolicy): Promise<Opened> {
   try {
-    return await openFolder(folder, onStopped)
+    return await openFolder(place)
   } catch (error) {
     if (onDamage === 'refuse' || !mayBeginAnew(error)) throw error
-    const setAside = await moveAside(folder)
-    return {...(await begin(folder, onStopped)), recovered: 'quarantined', setAside}
+    const setAside = await moveAside(place.folder)
+    return {...(await begin(place)), recovered: 'quarantined', setAside}
   }
 }
 
-async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> {
+async function openFolder(place: DatabasePlace): Promise<Opened> {
+  const {folder, database} = place
   const marker = await readMarker(folder)
   switch (marker.state) {
     case 'ready':
-      return openMarked(folder, marker.generation, onStopped)
+      return openMarked(place, marker.generation)
     case 'none':
-      return openUnmarked(folder, onStopped)
+      return openUnmarked(place)
     case 'unfinished':
-      await rm(join(folder, databaseFolder), {recursive: true, force: true})
-      return begin(folder, onStopped)
+      await rm(database, {recursive: true, force: true})
+      return begin(place)
     case 'other_layout':
       throw cannotOpen(folder, 'layout', `another build wrote it, in the layout "${marker.layout}"`)
     case 'garbled':
@@ -84,19 +90,24 @@ async function openFolder(folder: string, onStopped?: Stopped): Promise<Opened> 
   }
 }
 
-async function openMarked(folder: string, expected: string, onStopped?: Stopped): Promise<Opened> {
-  const {db, generation} = await startInFolder(placeIn(folder, onStopped))
+async function openMarked(place: DatabasePlace, expected: string): Promise<Opened> {
+  const {db, generation} = await startInFolder(place)
   if (generation === expected) return {db, fresh: false}
   await db.close()
   const found = generation === undefined ? 'one that has no name' : `the one named ${generation}`
-  throw cannotOpen(folder, 'other_database', `its marker names the database ${expected}, and the files are ${found}`)
+  throw cannotOpen(
+    place.folder,
+    'other_database',
+    `its marker names the database ${expected}, and the files are ${found}`,
+  )
 }
 
 /** Files without a marker are a database that lost it, unless they prove to be none of ours. */
-async function openUnmarked(folder: string, onStopped?: Stopped): Promise<Opened> {
+async function openUnmarked(place: DatabasePlace): Promise<Opened> {
+  const {folder, database} = place
   await refuseOtherLayouts(folder)
-  if ((await namesIn(join(folder, databaseFolder))).length === 0) return begin(folder, onStopped)
-  const {db, generation} = await startInFolder(placeIn(folder, onStopped))
+  if ((await namesIn(database)).length === 0) return begin(place)
+  const {db, generation} = await startInFolder(place)
   if (generation === undefined) {
     await db.close()
     throw cannotOpen(folder, 'other_database', 'the folder "postgres" holds a database that Holdfast did not make')
@@ -113,19 +124,14 @@ async function refuseOtherLayouts(folder: string): Promise<void> {
   throw cannotOpen(folder, 'layout', `it holds a database in another layout (it has a file "${strange}")`)
 }
 
-async function begin(folder: string, onStopped?: Stopped): Promise<Opened> {
-  const database = join(folder, databaseFolder)
+async function begin({folder, database, onStopped, fence}: DatabasePlace): Promise<Opened> {
   await markUnfinished(folder)
   await mkdir(database, {recursive: true})
-  const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped)
+  const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped, fence)
   const generation = crypto.randomUUID()
   await orClose(db, async () => {
     await writeGeneration(db, generation)
     await markReady(folder, generation)
   })
   return {db, fresh: true}
-}
-
-function placeIn(folder: string, onStopped?: Stopped) {
-  return {folder, database: join(folder, databaseFolder), expected: preparedVersion, onStopped}
 }

@@ -1,4 +1,5 @@
-import {readFileSync} from 'node:fs'
+import {readFileSync, readlinkSync} from 'node:fs'
+import {hostname, platform} from 'node:os'
 
 /** A process, told apart from a later one that was given the same pid. */
 export interface ProcessIdentity {
@@ -10,6 +11,18 @@ export interface ProcessIdentity {
 export function identityOf(pid: number): ProcessIdentity {
   const startedAt = startOf(pid)
   return startedAt === undefined ? {pid} : {pid, startedAt}
+}
+
+/**
+ * Where a pid of this process means the same: a boot of a machine and a PID namespace, which each container has of its
+ * own. Without either, the name of the machine.
+ */
+export function placeOfProcesses(): string {
+  try {
+    return `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return `${platform()}/${hostname()}`
+  }
 }
 
 export function isRunning({pid, startedAt}: ProcessIdentity): boolean {
@@ -34,9 +47,12 @@ function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-    return state === 'Z' ? 'ended' : `${boot}/${fields[18]}`
+    return state === 'Z' ? 'ended' : `${bootId()}/${fields[18]}`
   } catch {
     return undefined
   }
+}
+
+function bootId(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }

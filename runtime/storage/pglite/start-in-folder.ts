@@ -3,6 +3,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {cannotOpen} from './cannot-open.ts'
 import {checkFiles, type PostgresVersion, readEveryFile, requireRoom, versionOf} from './check-files.ts'
 import {readGeneration} from './generation.ts'
+import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
 import {startPGlite} from './start-pglite.ts'
 
@@ -13,6 +14,8 @@ export type DatabasePlace = {
   /** What this build would write. */
   expected(): Promise<PostgresVersion>
   onStopped?: Stopped | undefined
+  /** Of the folder's lock. */
+  fence: Fence
 }
 
 /**
@@ -38,9 +41,9 @@ export async function startInFolder(place: DatabasePlace): Promise<{db: PGlite; 
   }
 }
 
-async function startNamed({database, onStopped}: DatabasePlace) {
+async function startNamed({database, onStopped, fence}: DatabasePlace) {
   let ready = false
-  const db = await startPGlite({dataDir: database}, error => ready && onStopped?.(error))
+  const db = await startPGlite({dataDir: database}, error => ready && onStopped?.(error), fence)
   try {
     const generation = await readGeneration(db)
     ready = true

@@ -1,6 +1,8 @@
 import {PGlite, type PGliteOptions} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {failStop} from './fail-stop.ts'
+import {fenceWrites} from './fence-writes.ts'
+import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
 
 /** The smallest module there is. PGlite fetches 300 KB of initdb unless one is passed, and we never run it. */
@@ -26,9 +28,10 @@ function bootOptions(): PGliteOptions {
 const diskFull = '53100'
 
 /** Starts a PGlite that acknowledges nothing that is not flushed, stops at its first fault, and says when room is short. */
-export async function startPGlite(options: PGliteOptions, onStopped?: Stopped): Promise<PGlite> {
+export async function startPGlite(options: PGliteOptions, onStopped?: Stopped, fence?: Fence): Promise<PGlite> {
   const db = await PGlite.create({...bootOptions(), ...options})
-  failStop(db, onStopped)
+  failStop(db, onStopped, fence)
+  if (fence) fenceWrites(db, fence)
   const run = db.execProtocolStream.bind(db)
   db.execProtocolStream = (...args) => run(...args).catch(error => Promise.reject(inOwnTerms(error)))
   return db
