@@ -1,10 +1,10 @@
 import pg from 'pg'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
-import {type PostgresPool, pgSql} from './storage/postgres-sql.ts'
+import {type PostgresPool, type PostgresTimeouts, pgSql} from './storage/postgres-sql.ts'
 import type {Sql} from './storage/sql.ts'
 
 export {openPostgresBus, type PostgresBus, type PostgresBusOptions} from './postgres-bus.ts'
-export {type PostgresClient, type PostgresPool, pgSql} from './storage/postgres-sql.ts'
+export {type PostgresClient, type PostgresPool, type PostgresTimeouts, pgSql} from './storage/postgres-sql.ts'
 
 export type OpenedPostgres = {
   sql: Sql
@@ -26,19 +26,28 @@ export type OpenedPostgres = {
 export async function openPostgres(options: {
   /** Like `postgres://user:password@host:5432/database`. */
   url: string
-  /** Connections of this process; 10 unless told. */
+  /** Connections of this process. Default: 10. */
   connections?: number
-  /** Told of a connection that broke while nobody used it; the pool replaces it by itself. */
+  /** Milliseconds to connect, or to wait for a free connection, before a request is refused. Default: 5,000. */
+  connectMs?: number
+  /** How long statements, locks and silences may last. See `PostgresTimeouts` for the defaults. */
+  timeouts?: Partial<PostgresTimeouts>
+  /** Called with the error of a connection that broke while nobody used it; the pool replaces it by itself. */
   onFault?: (error: unknown) => void
 }): Promise<OpenedPostgres> {
   const pool = new pg.Pool({
     connectionString: checkedUrl(options.url),
     max: options.connections ?? 10,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectMs ?? 5000,
+    // Node probes ten times, a second apart, after this much silence.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'holdfast',
   })
   // Without a listener a connection that breaks in the pool would end the process.
   pool.on('error', error => options.onFault?.(error))
+  // Nor does the pool listen to a connection that is in use, or that it has just thrown out.
+  pool.on('connect', client => client.on('error', () => undefined))
   try {
     await pool.query('SELECT 1')
   } catch (error) {
@@ -46,7 +55,7 @@ export async function openPostgres(options: {
     const {code = 'no code'} = error as {code?: string}
     throw new HoldfastError('misconfigured', `Postgres cannot be used at the address given (${code}).`, {cause: error})
   }
-  return {sql: pgSql(pool), pool, close: () => pool.end()}
+  return {sql: pgSql(pool, options.timeouts), pool, close: () => pool.end()}
 }
 
 function checkedUrl(url: string): string {

@@ -40,9 +40,20 @@ export function errorAnswer(c: Context, error: unknown): Response {
   const status = known ? statuses[known.code] : undefined
   // Seconds, rounded up: a second too long costs less than another refusal.
   if (known?.code === 'rate_limited') c.header('retry-after', String(Math.ceil(Number(known.details.waitMs) / 1000)))
+  if (known?.code === 'unavailable') return unavailableAnswer(c)
   if (known && status) return c.json({error: known.toBody()}, status)
   const fault = new HoldfastError('internal', 'The server failed; nothing of this request is known to have been kept.')
   return c.json({error: fault.toBody()}, 500)
+}
+
+const retryAfterSeconds = 2
+
+/** What exactly cannot be reached, and where, is nobody's business but the operator's. */
+function unavailableAnswer(c: Context): Response {
+  const message = 'The server cannot reach its database at the moment. Try again in a few seconds.'
+  const error = new HoldfastError('unavailable', message, {details: {waitMs: retryAfterSeconds * 1000}})
+  c.header('retry-after', String(retryAfterSeconds))
+  return c.json({error: error.toBody()}, 503)
 }
 
 /** True for what is worth telling the operator: everything that is not the caller's own doing. */

@@ -89,7 +89,7 @@ export function errorsOf({params, query, body, open, errors = []}: Route): Error
   const guards: ErrorCode[] = ['unauthenticated', 'token_expired', 'other_person', 'rate_limited', 'version_mismatch']
   const input: ErrorCode[] = params || query || body ? ['bad_input'] : []
   const size: ErrorCode[] = body ? ['too_large'] : []
-  return [...new Set<ErrorCode>([...input, ...size, ...(open ? [] : guards), ...errors, 'internal'])]
+  return [...new Set<ErrorCode>([...input, ...size, ...(open ? [] : guards), ...errors, 'unavailable', 'internal'])]
 }
 
 /** An answer that only says that it was done. */

@@ -13,6 +13,8 @@ export async function migrate(sql: Sql): Promise<void> {
   })
   for (const {name, statements} of migrations) {
     await sql.transaction(async tx => {
+      // A step may rewrite a large table, and waits for the process that is at it.
+      for (const limit of ['statement_timeout', 'lock_timeout']) await tx.query(`SET LOCAL ${limit} = 0`)
       // The insert is the lock: a second process waits here until the first has committed, then finds the row.
       const claimed = await tx.query(
         'INSERT INTO hf_migrations (name) VALUES ($1) ON CONFLICT DO NOTHING RETURNING name',

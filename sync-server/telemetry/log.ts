@@ -23,6 +23,7 @@ const worthTelling = [
   'budget_exhausted',
   'version_mismatch',
   'stale_epoch',
+  'unavailable',
 ] as const
 /** Anybody can be refused as often as they like, and must not fill a disk with it. [SYNC-6] */
 const rate = {perSecond: 5, burst: 50}
@@ -39,9 +40,11 @@ export function refusals(log: Log, now: () => number): (error: unknown, fields: 
       leftOut += 1
       return
     }
-    const {code} = loggedError(error)
-    const event = code === 'stale_epoch' ? 'epoch.stale' : 'request.refused'
-    log(event, {...fields(), ...(leftOut > 0 && {'holdfast.left_out': leftOut})}, {code})
+    const told = loggedError(error)
+    const about = {...fields(), ...(leftOut > 0 && {'holdfast.left_out': leftOut})}
+    // A fault of the surroundings comes with its cause; a refusal is the caller's own doing.
+    if (told.code === 'unavailable') log('database.unavailable', about, told)
+    else log(told.code === 'stale_epoch' ? 'epoch.stale' : 'request.refused', about, {code: told.code})
     leftOut = 0
   }
 }
