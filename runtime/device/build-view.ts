@@ -28,7 +28,6 @@ export type ViewParts = {
   connection: Connection
   streaming: {run: RunId; text: string} | null
   /** Milliseconds since 1970: how long the run has worked is measured to here. */
-  now: number
   erased: ErasedSession | null
   /** The nearest source of this branch that was erased. */
   erasedSource: ErasedSession | null
@@ -48,7 +47,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
     settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, local, record.confirmed.head, parts.now),
+    passport: passportOf(current, local, record.confirmed.head),
     pending: local.pending.length,
     blobsOnlyHere,
     rejected: local.rejected.length - parts.setAside,

@@ -89,7 +89,6 @@ export class OpenSession {
         loop: loop.state,
         connection: connection(),
         streaming: this.#streaming,
-        now: this.parts.environment.now(),
         erased: log.erased,
         erasedSource: await erasedSource(this.parts.store, record),
       })

@@ -1,5 +1,5 @@
 import type {LanguageModelV3} from '@ai-sdk/provider'
-import {wallBound, wallLeftMs} from '../protocol/budget.ts'
+import {wallBound} from '../protocol/budget.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {RunId, SessionId} from '../protocol/ids.ts'
@@ -19,6 +19,8 @@ export type Question = {
   tools: readonly ToolContract[]
   /** Aborts when the step is overtaken; what it was aborted with is then thrown. */
   over: AbortSignal
+  /** Aborts when the run has done the work that it may do. [BUD-3] */
+  time: AbortSignal
   environment: Environment
   onText(run: RunId, text: string | null): void
   retryDelayMs?: number
@@ -26,8 +28,7 @@ export type Question = {
 
 /** A reply; or the bound on the run's time that came first, or the pause that the provider asked for. [BUD-1] */
 export async function askModel(question: Question): Promise<Reply | {bound: string} | Pause> {
-  const {session, run, model, view, tools, over, environment, onText, retryDelayMs = 500} = question
-  const time = timerFor(wallLeftMs(run, environment.now()))
+  const {session, run, model, view, tools, over, time, environment, onText, retryDelayMs = 500} = question
   const step = run.step?.id
   if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
   const policy = modelRetry(
@@ -61,10 +62,6 @@ export async function askModel(question: Question): Promise<Reply | {bound: stri
   } finally {
     onText(run.id, null)
   }
-}
-
-function timerFor(ms: number): AbortSignal {
-  return AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms)), 2 ** 31 - 1))
 }
 
 function lacksModel(error: unknown, {pin}: RunState): unknown {

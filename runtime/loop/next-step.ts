@@ -3,7 +3,7 @@ import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
 import type {Pin} from '../protocol/pin.ts'
-import {isActive, type RunState, type toolOutcomes} from '../protocol/run.ts'
+import {isActive, type Rest, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 import type {PinnedTool} from '../protocol/tool.ts'
 import {compactAtEvents, defaultCompactAt} from './view-budget.ts'
@@ -26,7 +26,7 @@ export type NextStep =
   | {do: 'propose-operations'; calls: CallState[]}
   | {do: 'record-results'; results: CallResult[]}
   | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
-  | {do: 'wait'; for: 'wake'; why: string; until: number}
+  | {do: 'wait'; for: 'wake'; why: string; until: number; inMs: number}
   | {do: 'sleep'; until: number; why: string}
   | {do: 'wake'; by: 'time' | 'message'}
   | {do: 'stop'; bound: string}
@@ -38,6 +38,10 @@ export type Here = {
   device: DeviceId
   agents: readonly AgentBuild[]
   now: number
+  /** Milliseconds of work for the run that no event has recorded yet. */
+  workMs?: number
+  /** Milliseconds since this process first saw the run asleep, on a clock that nobody sets. */
+  sleptMs?: number
   /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
   began?: RunId | null
 }
@@ -64,18 +68,18 @@ export function nextStep(state: SessionState, here: Here): NextStep {
   if (!run || !isActive(run)) return {do: 'start-run'}
   const lacking = lackingBuild(run.pin, here.agents)
   if (lacking) return {do: 'wait', for: 'version', why: lacking}
-  const next = run.rest?.asleep ? asleepStep(state, run.rest, here.now) : workStep(state, run, here.now)
+  const next = run.rest?.asleep ? asleepStep(state, run.rest, here) : workStep(state, run, here.workMs ?? 0)
   return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
 }
 
-function workStep(state: SessionState, run: RunState, now: number): NextStep {
-  return callsStep(state, run, now) ?? modelStep(state, run, now)
+function workStep(state: SessionState, run: RunState, workMs: number): NextStep {
+  return callsStep(state, run, workMs) ?? modelStep(state, run, workMs)
 }
 
 /** What somebody who holds the run, and has just recorded something of it, comes to next. */
-export function goesOnWith(state: SessionState, now: number): NextStep | null {
+export function goesOnWith(state: SessionState, workMs: number): NextStep | null {
   const {run, unreadable, closed} = state
-  return run && isActive(run) && !run.rest?.asleep && !unreadable && !closed ? workStep(state, run, now) : null
+  return run && isActive(run) && !run.rest?.asleep && !unreadable && !closed ? workStep(state, run, workMs) : null
 }
 
 /** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */
@@ -118,19 +122,22 @@ function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[])
   return sameOrder ? null : 'The run is pinned to the same tools in another order.'
 }
 
-function asleepStep({unanswered}: SessionState, rest: {until: number; why: string}, now: number): NextStep {
+/** No clock can make it last longer than its author meant: one that was set back may show hours or years before its end. */
+function asleepStep({unanswered}: SessionState, rest: Rest, {now, sleptMs = 0}: Here): NextStep {
   if (unanswered.length > 0) return {do: 'wake', by: 'message'}
-  return now >= rest.until ? {do: 'wake', by: 'time'} : {do: 'wait', for: 'wake', why: rest.why, until: rest.until}
+  const {until, why, forMs = Number.POSITIVE_INFINITY} = rest
+  const inMs = Math.min(until - now, forMs - sleptMs)
+  return inMs <= 0 ? {do: 'wake', by: 'time'} : {do: 'wait', for: 'wake', why, until, inMs}
 }
 
-function callsStep(state: SessionState, run: RunState, now: number): NextStep | null {
+function callsStep(state: SessionState, run: RunState, workMs: number): NextStep | null {
   if (state.calls.length === 0) return null
   const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
   const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, state) ?? [])
   if (results.length > 0) return {do: 'record-results', results}
   const todo = state.calls.filter(call => !operationOf.has(call.id))
-  const spent = spentBound(run, now)
-  const allowed = spent ? [] : todo.filter(call => run.calls.indexOf(call.id) < callLimit(run))
+  const spent = spentBound(run, workMs)
+  const allowed = spent ? [] : todo.filter(call => call.place < callLimit(run))
   const over = todo.filter(call => !allowed.includes(call))
   const bound = spent ?? callsBound(run)
   if (bound && over.length > 0 && run.pin.budgets.onBound === 'partial') return overResults(over, bound)
@@ -205,12 +212,12 @@ function waitFor(operations: readonly OperationState[]): NextStep {
   return {do: 'wait', for: 'operation', why: 'Waiting for the server to carry out the operation.'}
 }
 
-function modelStep(state: SessionState, run: RunState, now: number): NextStep {
+function modelStep(state: SessionState, run: RunState, workMs: number): NextStep {
   const {step} = run
   const news = state.unanswered.length > 0
   if (step?.final && !news) return {do: 'finish'}
   const waitsForReply = step !== null && !step.replied && !news
-  const bound = waitsForReply ? spentBound(run, now) : stepBound(run, now)
+  const bound = waitsForReply ? spentBound(run, workMs) : stepBound(run, workMs)
   if (bound) return {do: run.pin.budgets.onBound === 'partial' ? 'stop' : 'alert', bound}
   if (run.rest && !news) return {do: 'sleep', until: run.rest.until, why: run.rest.why}
   if (waitsForReply) return {do: 'call-model'}

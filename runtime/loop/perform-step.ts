@@ -33,6 +33,7 @@ import type {ViewMemory} from './view-memory.ts'
 import {readSources} from './view-sources.ts'
 import {watchedSql} from './watched-sql.ts'
 import {withinCallLimit} from './within-call-limit.ts'
+import type {WorkMeter} from './work-meter.ts'
 
 export type LoopParts = {
   log: SessionLog
@@ -71,8 +72,9 @@ export class StepPerformer {
   constructor(
     private readonly parts: LoopParts,
     private readonly signal: RunSignal,
+    private readonly meter: WorkMeter,
   ) {
-    this.#views = new StepViews(parts)
+    this.#views = new StepViews(parts, meter)
   }
 
   perform(step: NextStep, state: SessionState): Promise<void> {
@@ -170,6 +172,7 @@ export class StepPerformer {
     const host = this.#host(state)
     const view = await this.#views.of(run, host)
     const model = await this.#model(host, run.pin.model.label)
+    const time = this.meter.after(wallLeftMs(run, this.meter.unrecordedMs))
     const reply = await askModel({
       ...this.parts,
       session: this.parts.log.id,
@@ -178,7 +181,8 @@ export class StepPerformer {
       view,
       tools: host.agent.tools,
       over: this.signal.of(run),
-    })
+      time: time.signal,
+    }).finally(time.stop)
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
     const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
@@ -197,7 +201,7 @@ export class StepPerformer {
    * asks for nothing ends the run there.
    */
   #begun(state: SessionState): Draft[] {
-    const step = goesOnWith(state, this.parts.environment.now())
+    const step = goesOnWith(state, this.meter.unrecordedMs)
     switch (step?.do) {
       case 'run-tools':
         return intents(state, step.calls)
@@ -221,7 +225,7 @@ export class StepPerformer {
   }
 
   #used(state: SessionState): {usage: RunUsage} {
-    return {usage: usageOf(this.#run(state), this.parts.environment.now())}
+    return {usage: usageOf(this.#run(state), this.meter.unrecordedMs)}
   }
 
   async #runTools(calls: CallState[], state: SessionState): Promise<void> {
@@ -241,10 +245,13 @@ export class StepPerformer {
     try {
       if (returned.blobs.length === 0)
         return await this.#append([runDraft(state, 'tool.returned', returned.result)], next)
-      const keep = async (unit: UnitOfWork) => [
-        runDraft(state, 'tool.returned', await keepResult(unit, log.id, returned)),
-      ]
-      await log.appendWith(this.#actor, keep, next)
+      await this.#measured(measure =>
+        log.appendWith(
+          this.#actor,
+          async unit => measure([runDraft(state, 'tool.returned', await keepResult(unit, log.id, returned))]),
+          next,
+        ),
+      )
     } catch (error) {
       if (!HoldfastError.is(error, 'too_large')) throw error
       await this.#append([runDraft(state, 'tool.returned', toolError(call, error.message))], next)
@@ -300,13 +307,14 @@ export class StepPerformer {
     const tool = agent.tools.find(candidate => candidate.name === call.tool)
     if (!tool) throw new HoldfastError('internal', `tool ${call.tool} is pinned but not in this build`)
     const implementation = (tools as Record<string, ToolFunction | undefined>)[call.tool]
-    const left = wallLeftMs(run, this.parts.environment.now())
+    const left = wallLeftMs(run, this.meter.unrecordedMs)
     const deadlineMs = Math.max(1, Math.min(run.pin.budgets.toolCallMs, left))
     return {
       call,
       tool,
       implementation,
       deadlineMs,
+      deadline: (ms: number) => this.meter.after(ms),
       signal: this.signal.of(run),
       context: {session: id, run: run.id, slots: {read: () => structuredClone(state.slots)}},
     }
@@ -317,7 +325,24 @@ export class StepPerformer {
   }
 
   #append(drafts: readonly Draft[], follow?: Follow): Promise<void> {
-    return this.parts.log.append(this.#actor, drafts, follow)
+    return this.#measured(measure => this.parts.log.append(this.#actor, measure(drafts), follow))
+  }
+
+  /** The first event that is appended records the work since the last one; what is not stored has recorded nothing. [BUD-3] */
+  async #measured(append: (measure: (drafts: readonly Draft[]) => Draft[]) => Promise<void>): Promise<void> {
+    let taken = 0
+    const measure = (drafts: readonly Draft[]) => {
+      const workMs = this.meter.take()
+      taken += workMs
+      const first = drafts.findIndex(({run}) => run !== undefined)
+      return drafts.map((draft, i) => (i === first && workMs > 0 ? {...draft, workMs} : draft))
+    }
+    try {
+      await append(measure)
+    } catch (error) {
+      this.meter.giveBack(taken)
+      throw error
+    }
   }
 
   get #actor(): Actor {

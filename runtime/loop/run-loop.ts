@@ -6,13 +6,14 @@ import {describeAgent} from './describe-agent.ts'
 import {type NextStep, nextStep} from './next-step.ts'
 import {type LoopParts, StepPerformer} from './perform-step.ts'
 import {RunSignal} from './run-signal.ts'
+import {WorkMeter} from './work-meter.ts'
 
 /** What the loop is doing, for whoever waits for it. */
 export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
 export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server' | 'wake'; why: string}
 
-/** A timer set for longer would fire at once. */
-const longestTimerMs = 2 ** 31 - 1
+/** A timer that a sleeping machine has stopped goes on where it was, so the clock is looked at now and then. */
+const longestTimerMs = 60_000
 
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
@@ -28,6 +29,9 @@ export class RunLoop {
   /** The run that this process began or resumed. */
   #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
+  /** The sleep that was seen last, and since when. */
+  #asleep: {sleep: string; since: number} | null = null
+  readonly #meter: WorkMeter
   readonly #performer: StepPerformer
   readonly #signal: RunSignal
   readonly #listeners = new Set<() => void>()
@@ -35,7 +39,8 @@ export class RunLoop {
 
   constructor(private readonly parts: LoopParts) {
     this.#signal = new RunSignal(parts)
-    this.#performer = new StepPerformer(parts, this.#signal)
+    this.#meter = new WorkMeter(() => parts.environment.elapsed())
+    this.#performer = new StepPerformer(parts, this.#signal, this.#meter)
     this.#unsubscribe = parts.log.onChange(() => {
       this.#signal.abortOvertaken()
       this.wake()
@@ -85,7 +90,17 @@ export class RunLoop {
 
   async #here() {
     const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
-    return {device: this.parts.device, agents, began: this.#began, now: this.parts.environment.now()}
+    const {device, environment} = this.parts
+    const [now, workMs, sleptMs] = [environment.now(), this.#meter.unrecordedMs, this.#sleptMs()]
+    return {device, agents, began: this.#began, now, workMs, sleptMs}
+  }
+
+  #sleptMs(): number {
+    const {run} = this.parts.log.state
+    const sleep = run?.rest?.asleep ? `${run.id} ${run.rest.until}` : null
+    const now = this.parts.environment.elapsed()
+    if (sleep !== (this.#asleep?.sleep ?? null)) this.#asleep = sleep === null ? null : {sleep, since: now}
+    return this.#asleep ? now - this.#asleep.since : 0
   }
 
   /** A failure became an event, or met a state that moved meanwhile, or rests the loop until it is woken. */
@@ -93,7 +108,8 @@ export class RunLoop {
     const {log} = this.parts
     const before = log.state
     try {
-      const perform = () => this.#performer.perform(step, before)
+      if (step.do === 'start-run' || step.do === 'resume-run') this.#meter.reset()
+      const perform = () => this.#meter.during(() => this.#performer.perform(step, before))
       await (this.parts.around ? this.parts.around(step, log, perform) : perform())
       if (step.do === 'start-run' || step.do === 'resume-run') this.#began = log.state.run?.id ?? null
       this.#restedForServer = 0
@@ -133,7 +149,7 @@ export class RunLoop {
   /** A sleeping run is woken by this device's clock, or by the next look when that was slept through. */
   #wait(step: Extract<NextStep, {do: 'wait'}>): void {
     this.#rest({for: step.for, why: step.why})
-    if (step.for === 'wake') this.#wakeIn(step.until - this.parts.environment.now())
+    if (step.for === 'wake') this.#wakeIn(step.inMs)
   }
 
   /** Woken when the connection changes; but one call can fail while the connection stands, so time wakes it too. */

@@ -19,6 +19,8 @@ export type ToolRun = {
   tool: ToolContract
   implementation: ToolFunction | undefined
   deadlineMs: number
+  /** Aborts after so many milliseconds of work; by the wall clock when left out. */
+  deadline?(ms: number): {signal: AbortSignal; stop(): void}
   signal: AbortSignal
   readFact: ReadFact
   readFacts(keys: readonly string[]): Promise<(FactReading | null)[]>
@@ -96,7 +98,10 @@ async function invoke(run: ToolRun, signal: AbortSignal, {basis, wishes}: Traces
 }
 
 async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const timeout = AbortSignal.timeout(run.deadlineMs)
+  const {signal: timeout, stop} = run.deadline?.(run.deadlineMs) ?? {
+    signal: AbortSignal.timeout(run.deadlineMs),
+    stop: () => undefined,
+  }
   const signal = AbortSignal.any([run.signal, timeout])
   run.signal.throwIfAborted()
   try {
@@ -104,5 +109,7 @@ async function withDeadline<T>(run: ToolRun, work: (signal: AbortSignal) => Prom
   } catch (error) {
     if (!timeout.aborted || run.signal.aborted) throw error
     throw new HoldfastError('deadline', `${run.tool.name} did not answer within ${run.deadlineMs} ms`)
+  } finally {
+    stop()
   }
 }

@@ -13,12 +13,16 @@ import {rebuildView} from './rebuild-view.ts'
 import {runDraft} from './run-draft.ts'
 import {manifestOf} from './view-drafts.ts'
 import {readAll, readFurther, readSources, sourcesOf, type ViewSources} from './view-sources.ts'
+import type {WorkMeter} from './work-meter.ts'
 
 /** Prepares the view of each step and has the last one at hand, which only another worker must build again. [VIEW-1] */
 export class StepViews {
   #last: {step: StepId; view: PreparedView; continues: NamedStep | null} | null = null
 
-  constructor(private readonly parts: LoopParts) {}
+  constructor(
+    private readonly parts: LoopParts,
+    private readonly meter: WorkMeter,
+  ) {}
 
   async prepare(state: SessionState, run: RunState, agent: Agent, answers: EventId[]): Promise<Draft> {
     const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
@@ -37,7 +41,7 @@ export class StepViews {
       at = state
       read = await readFurther(this.parts, agent, read, {events, unit})
       if (!read) return []
-      const step = goesOnWith(state, this.parts.environment.now())
+      const step = goesOnWith(state, this.meter.unrecordedMs)
       if (step?.do !== 'prepare-view' || !state.run) return []
       const {run} = state
       const {answers} = step

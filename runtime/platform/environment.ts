@@ -4,6 +4,7 @@ import {formatId} from '../protocol/ids.ts'
 
 export const systemEnvironment: Environment = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   id: name => formatId(name, v7()),
   random: () => Math.random(),
 }

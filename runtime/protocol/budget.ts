@@ -13,7 +13,7 @@ export const runUsageSchema = z.strictObject({
   unreported: z.int().nonnegative(),
   /** In the currency of the pinned prices; null when there are none. */
   cost: z.number().nonnegative().nullable(),
-  /** Milliseconds of work: waiting for a person and sleeping are left out. */
+  /** Milliseconds of work as the holders measured it: waiting, sleeping and being closed are not work. [BUD-3] */
   wallMs: z.number().nonnegative(),
 })
 export type RunUsage = z.infer<typeof runUsageSchema>
@@ -28,9 +28,10 @@ export type Bound = {
   why: string | null
 }
 
-/** `now` is milliseconds since 1970 on the clock of whoever asks; without it the time of the run's last event is taken. */
-export function usageOf(run: RunState, now: number = run.clock.at): RunUsage {
-  return {steps: run.steps, calls: run.calls.length, ...run.usage, cost: costOf(run), wallMs: wallMsOf(run, now)}
+/** `workMs` is the work that its holder has done since the last event, and only the holder knows it. [BUD-3] */
+export function usageOf(run: RunState, workMs = 0): RunUsage {
+  const wallMs = run.workedMs + workMs
+  return {steps: run.steps, calls: run.calls, ...run.usage, cost: costOf(run), wallMs}
 }
 
 /** A price per million tokens is the price of one token in millionths, so the sum is rounded once and only there. */
@@ -40,12 +41,8 @@ function costOf({pin: {model}, usage}: RunState): number | null {
   return Math.ceil(usage.inputTokens * inputPerMillion + usage.outputTokens * outputPerMillion) / 1_000_000
 }
 
-function wallMsOf({clock}: RunState, now: number): number {
-  return Math.max(0, (clock.stoppedAt ?? now) - clock.startedAt - clock.waitedMs)
-}
-
-export function boundsOf(run: RunState, now?: number): Bound[] {
-  const used = usageOf(run, now)
+export function boundsOf(run: RunState, workMs?: number): Bound[] {
+  const used = usageOf(run, workMs)
   const {budgets, model} = run.pin
   const bound = (name: Bound['name'], value: number, limit: number): Bound => ({
     name,
@@ -72,19 +69,19 @@ function noCost({maxCost}: Budgets, label: string): string {
 }
 
 /** The bound, in words, that leaves no room for anything more to be done; null while there is room. [BUD-1] */
-export function spentBound(run: RunState, now: number): string | null {
-  return wordsOfFirst(run, now, bound => ['tokens', 'cost', 'wall'].includes(bound.name))
+export function spentBound(run: RunState, workMs: number): string | null {
+  return wordsOfFirst(run, workMs, bound => ['tokens', 'cost', 'wall'].includes(bound.name))
 }
 
 /** As `spentBound`, and also what only another step would go over. */
-export function stepBound(run: RunState, now: number): string | null {
-  return wordsOfFirst(run, now, bound => bound.name !== 'calls') ?? callsBound(run)
+export function stepBound(run: RunState, workMs: number): string | null {
+  return wordsOfFirst(run, workMs, bound => bound.name !== 'calls') ?? callsBound(run)
 }
 
 /** Set when the model has asked for more calls than the run may make; those over it are not run. */
 export function callsBound(run: RunState): string | null {
   const limit = callLimit(run)
-  return run.calls.length > limit ? wordsOf('calls', limit, run.pin) : null
+  return run.calls > limit ? wordsOf('calls', limit, run.pin) : null
 }
 
 /** How many of the run's calls may be run, in the order the model made them. */
@@ -93,16 +90,16 @@ export function callLimit(run: RunState): number {
 }
 
 /** Milliseconds of work that the run may still do. */
-export function wallLeftMs(run: RunState, now: number): number {
-  return run.pin.budgets.wallMs * (1 + run.extensions) - wallMsOf(run, now)
+export function wallLeftMs(run: RunState, workMs: number): number {
+  return run.pin.budgets.wallMs * (1 + run.extensions) - run.workedMs - workMs
 }
 
 export function wallBound(run: RunState): string {
   return wordsOf('wall', run.pin.budgets.wallMs * (1 + run.extensions), run.pin)
 }
 
-function wordsOfFirst(run: RunState, now: number, counts: (bound: Bound) => boolean): string | null {
-  const hit = boundsOf(run, now).find(
+function wordsOfFirst(run: RunState, workMs: number, counts: (bound: Bound) => boolean): string | null {
+  const hit = boundsOf(run, workMs).find(
     bound => bound.applies && bound.used !== null && bound.limit !== null && bound.used >= bound.limit && counts(bound),
   )
   return hit ? wordsOf(hit.name, hit.limit ?? 0, run.pin) : null

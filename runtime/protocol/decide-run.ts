@@ -65,9 +65,12 @@ function refuseSlots(state: SessionState, event: Extract<Event, {kind: 'slots.pa
   return {...refused(event, `slots that would be ${bytes} bytes`, 'loop', legal), code: 'bad_input'}
 }
 
-/** A call id names one call: an earlier one of the run, or one that an operation still belongs to, keeps it. [LOG-7] */
+/**
+ * A call id names one call: one that is open, or that an operation still belongs to, keeps it. [LOG-7] That an earlier
+ * call had it is seen by whoever stores calls by their ids: a list of them here would grow with the run.
+ */
 function refuseNewCalls(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): Refusal | null {
-  const taken = new Set<CallId>(state.run?.calls)
+  const taken = new Set<CallId>()
   for (const {id} of state.calls) taken.add(id)
   for (const {call} of state.operations) taken.add(call)
   for (const part of event.data.content) {

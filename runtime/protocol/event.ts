@@ -63,6 +63,8 @@ export const envelopeSchema = z.strictObject({
   causes: z.array(eventIdSchema).max(50).optional(),
   /** Milliseconds since 1970 on the author's clock: shown, never used to order. */
   at: z.number(),
+  /** On an event of a run: milliseconds that its holder has worked for the run since its own last event. [BUD-3] */
+  workMs: z.int().nonnegative().optional(),
   v: z.int().positive(),
 })
 export type Envelope = z.infer<typeof envelopeSchema>
@@ -82,7 +84,9 @@ export function isReadable(event: LoggedEvent): event is Event {
 
 /** What an author supplies; the log adds identity, order and time. */
 export type Draft<K extends Kind = Kind> = K extends Kind
-  ? {kind: K; data: DataOf<K>} & Partial<Pick<Envelope, 'id' | 'run' | 'step' | 'attempt' | 'epoch' | 'causes'>>
+  ? {kind: K; data: DataOf<K>} & Partial<
+      Pick<Envelope, 'id' | 'run' | 'step' | 'attempt' | 'epoch' | 'causes' | 'workMs'>
+    >
   : never
 
 export function isKind(kind: string): kind is Kind {

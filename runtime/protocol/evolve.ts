@@ -2,7 +2,7 @@ import {evolveViewSize} from './compaction.ts'
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
 import {evolveOperation, hasEnded, proposedOperation} from './operation.ts'
-import {evolveRun, isActive, type RunState, runStatus, startedRun, timedRun} from './run.ts'
+import {evolveRun, isActive, type RunState, startedRun} from './run.ts'
 import {type CallState, type Message, policyOf, type SessionState} from './session.ts'
 import {noSlots, patchSlots} from './slots.ts'
 
@@ -17,13 +17,7 @@ export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   }
   const custody = evolveCustody(state.custody, event)
   const view = evolveViewSize(state.view, event)
-  return timed(settleEnded({...evolveReadable(state, event), head, written, worked, custody, view}), event)
-}
-
-function timed(state: SessionState, event: Event): SessionState {
-  const {run, operations} = state
-  if (!run || (event.run !== run.id && event.kind !== 'session.closed')) return state
-  return {...state, run: timedRun(run, runStatus(run, operations), event.at)}
+  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view})
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {
@@ -125,6 +119,7 @@ function evolveOperations(state: SessionState, event: Event): SessionState {
 
 function callsOf(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): CallState[] {
   const pinned = new Map(state.run?.pin.tools.map(tool => [tool.name, tool.effect]))
+  let place = state.run?.calls ?? 0
   return event.data.content.flatMap(part =>
     part.type === 'call' && event.run
       ? {
@@ -134,6 +129,7 @@ function callsOf(state: SessionState, event: Extract<Event, {kind: 'model.replie
           effect: pinned.get(part.tool) ?? 'unknown',
           input: part.input,
           fault: part.fault ?? null,
+          place: place++,
           called: false,
         }
       : [],

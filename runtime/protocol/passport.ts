@@ -26,7 +26,7 @@ export type Passport = {
   lastConfirmed: number
   checkpoint: {step: string | null; steps: number; openCalls: {call: string; tool: string}[]}
   operations: Pick<OperationState, 'id' | 'tool' | 'status' | 'approval'>[]
-  /** Used so far; measured at the asking, or up to the run's last event when whoever answers gives no time. [BUD-2] */
+  /** Used so far; up to the run's last event. [BUD-2] */
   usage: RunUsage
   bounds: Bound[]
   /** When a sleeping run wakes by itself, milliseconds since 1970; null for one that does not sleep. */
@@ -50,7 +50,6 @@ export function passportOf(
   state: SessionState,
   {standing, ...local}: LocalRecords = {pending: [], rejected: []},
   lastConfirmed = state.head,
-  now?: number,
 ): Passport | null {
   const {run, session, custody} = state
   if (!run || !session) return null
@@ -73,8 +72,8 @@ export function passportOf(
     operations: state.operations
       .filter(operation => !hasEnded(operation))
       .map(({id, tool, status, approval}) => ({id, tool, status, approval})),
-    usage: usageOf(run, now),
-    bounds: boundsOf(run, now),
+    usage: usageOf(run),
+    bounds: boundsOf(run),
     wakesAt: run.rest?.asleep ? run.rest.until : null,
     ...local,
     may: legality(state),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import {heldBlobsSchema} from './blob.ts'
 import {runUsageSchema} from './budget.ts'
 import type {Event, Kind} from './event.ts'
-import {type CallId, callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
+import {callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, type StepId} from './ids.ts'
 import {jsonBytes, jsonObjectSchema, jsonSchema} from './json.ts'
 import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
@@ -138,11 +138,11 @@ export type RunState = {
   /** Budgets added to the pinned one. */
   extensions: number
   /** A tool or the provider wants the run to sleep, or it sleeps; null otherwise. */
-  rest: {asleep: boolean; until: number; why: string} | null
+  rest: Rest | null
   /** Pauses in a row that the provider asked for. */
   pauses: number
-  /** By the authors' clocks; read only to measure how long the run has worked. */
-  clock: {startedAt: number; at: number; waitedMs: number; stoppedAt: number | null}
+  /** Milliseconds of work, as its holders have measured it between their own events; no two clocks are compared. [BUD-3] */
+  workedMs: number
   startedBy: EventId
   /** Who worked on it last, and what that one went on from; null while whoever started it goes on. [RUN-8] */
   worker: {holder: DeviceId | null; epoch: number}
@@ -152,12 +152,15 @@ export type RunState = {
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */
   step: {id: StepId; prepared: EventId; replied: boolean; final: boolean} | null
-  /** Every call that the run has made; the pin bounds how many. */
-  calls: CallId[]
-  /** Fact versions that the run has read so far: the basis of what it proposes. */
+  /** How many calls the run has made: a count, because control state is written anew with every event. */
+  calls: number
+  /** Fact versions that the run has read so far, the newest 200: the basis of what it proposes. */
   basis: Basis
   usage: {inputTokens: number; outputTokens: number; unreported: number}
 }
+
+/** `forMs` is how long it lasts at most, by the clock of whoever wrote it: another clock may be hours or years off. */
+export type Rest = {asleep: boolean; until: number; why: string; forMs?: number}
 
 type Row = {from: readonly RunStatus[]; owner: Refusal['owner']; to: readonly RunStatus[]}
 const working = ['running', 'retrying'] as const
@@ -223,21 +226,21 @@ export function startedRun(event: Extract<Event, {kind: 'run.started'}>, id: Run
     extensions: 0,
     rest: null,
     pauses: 0,
-    clock: {startedAt: event.at, at: event.at, waitedMs: 0, stoppedAt: null},
+    workedMs: event.workMs ?? 0,
     startedBy: event.id,
     worker: {holder: event.device, epoch: event.epoch ?? 1},
     resumedFrom: null,
     unseen: 0,
     steps: 0,
     step: null,
-    calls: [],
+    calls: 0,
     basis: {},
     usage: {inputTokens: 0, outputTokens: 0, unreported: 0},
   }
 }
 
 export function evolveRun(state: RunState, event: Event): RunState {
-  const next = advance(state, event)
+  const next = advance({...state, workedMs: state.workedMs + (event.workMs ?? 0)}, event)
   const written = event.attempt === state.attempt && next.retrying
   return written ? {...next, retrying: false} : next
 }
@@ -257,7 +260,7 @@ function advance(state: RunState, event: Event): RunState {
       return {
         ...state,
         step: {...state.step, replied: true, final: calls.length === 0},
-        calls: [...state.calls, ...calls],
+        calls: state.calls + calls.length,
         usage: addUsage(state.usage, event.data.usage),
         pauses: 0,
       }
@@ -265,13 +268,14 @@ function advance(state: RunState, event: Event): RunState {
     case 'tool.returned': {
       const {basis, sleep} = event.data
       const rest = sleep ? soonest(state.rest, {...sleep, asleep: false}) : state.rest
-      return basis || sleep ? {...state, rest, basis: {...state.basis, ...basis}} : state
+      return basis || sleep ? {...state, rest, basis: newestFacts({...state.basis, ...basis})} : state
     }
     case 'view.compacted':
       return event.data.usage ? {...state, usage: addUsage(state.usage, event.data.usage)} : state
     case 'run.slept': {
       const {until, why, cause} = event.data
-      return {...state, rest: {asleep: true, until, why}, pauses: state.pauses + (cause === 'provider' ? 1 : 0)}
+      const forMs = Math.max(0, until - event.at)
+      return {...state, rest: {asleep: true, until, why, forMs}, pauses: state.pauses + (cause === 'provider' ? 1 : 0)}
     }
     case 'run.woken':
       return {...state, rest: null}
@@ -295,19 +299,16 @@ function advance(state: RunState, event: Event): RunState {
   }
 }
 
-type Rest = NonNullable<RunState['rest']>
-
 function soonest(one: Rest | null, other: Rest): Rest {
   return one && one.until <= other.until ? one : other
 }
 
-/** Time stands still for a run that waits for a person, sleeps or has ended. [BUD-1] */
-export function timedRun(run: RunState, status: RunStatus, at: number): RunState {
-  const {clock} = run
-  const works = status === 'running' || status === 'retrying' || status === 'waiting_for_tool'
-  if (!works) return {...run, clock: {...clock, at, stoppedAt: clock.stoppedAt ?? at}}
-  const waitedMs = clock.waitedMs + (clock.stoppedAt === null ? 0 : Math.max(0, at - clock.stoppedAt))
-  return {...run, clock: {...clock, at, waitedMs, stoppedAt: null}}
+/** Facts that an operation can rest on. */
+const mostFacts = 200
+
+function newestFacts(basis: Basis): Basis {
+  const facts = Object.entries(basis)
+  return facts.length > mostFacts ? Object.fromEntries(facts.slice(-mostFacts)) : basis
 }
 
 function addUsage(total: RunState['usage'], usage: z.infer<typeof usageSchema>): RunState['usage'] {

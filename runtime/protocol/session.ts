@@ -64,6 +64,8 @@ export type CallState = {
   effect: Effect | 'unknown'
   input: Json
   fault: string | null
+  /** Its place among all calls of its run, from 0: what the bound on calls counts. */
+  place: number
   /** The intent is recorded: the effect may have been tried. */
   called: boolean
 }
@@ -126,11 +128,6 @@ export const initialSession: SessionState = {
   view: emptyView,
   unreadable: null,
   closed: null,
-}
-
-/** A state as an earlier build stored it lacks what came later: that starts as in a new session. */
-export function storedSession(text: string): SessionState {
-  return {...initialSession, ...(JSON.parse(text) as SessionState)}
 }
 
 export type Message = Extract<Event, {kind: 'message.posted'}>

@@ -6,6 +6,8 @@ import {formatId} from '../protocol/ids.ts'
 export interface FakeClock {
   /** Milliseconds since 1970. */
   now(): number
+  /** Milliseconds that `advance` has moved it; `set` changes nothing here. */
+  elapsed(): number
   /** Moves forward by so many milliseconds; a clock that is set back is `set`. */
   advance(ms: number): void
   set(now: number): void
@@ -21,11 +23,14 @@ export interface FakeClock {
  */
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let time = start
+  let elapsed = 0
   return {
     now: () => time,
+    elapsed: () => elapsed,
     advance: ms => {
       if (!(ms >= 0)) throw new HoldfastError('bad_input', `advance: expected milliseconds of 0 or more, got ${ms}`)
       time += ms
+      elapsed += ms
     },
     set: now => {
       time = now
@@ -47,6 +52,7 @@ export function fakeEnvironment(options: {seed: string; clock?: FakeClock}): Env
   return {
     clock,
     now: () => clock.now(),
+    elapsed: () => clock.elapsed(),
     id: name => formatId(name, uuid(clock.now(), next)),
     random: () => next() / 2 ** 32,
   }

@@ -34,11 +34,11 @@ const readEffects = route({
   errors: ['not_found', 'erased'],
 })
 
-export function passportRoutes(app: App, {store, environment}: Authority): void {
+export function passportRoutes(app: App, {store}: Authority): void {
   const {sessions} = store
 
   handle(app, readPassport, async ({params: {run}, principal: owner}) => {
-    const passport = await findPassport(sessions, {owner, now: environment.now()}, run)
+    const passport = await findPassport(sessions, owner, run)
     if (!passport) throw new HoldfastError('not_found', 'No such run.')
     return passport
   })
@@ -50,18 +50,11 @@ export function passportRoutes(app: App, {store, environment}: Authority): void 
   })
 }
 
-async function findPassport(
-  sessions: SessionStore,
-  {owner, now}: {owner: Owner; now: number},
-  run: RunId,
-): Promise<Passport | null> {
+async function findPassport(sessions: SessionStore, owner: Owner, run: RunId): Promise<Passport | null> {
   const session = await sessions.sessionOfRun(owner, run)
   const state = session && (await sessions.state(owner, session))
   if (!state) return null
-  const passport =
-    state.run?.id === run
-      ? passportOf(state, undefined, state.head, now)
-      : await earlierPassport(sessions, owner, session, run)
+  const passport = state.run?.id === run ? passportOf(state) : await earlierPassport(sessions, owner, session, run)
   const standing = passport?.branch && (await effectsAfter(sessions, owner, passport.branch.from))
   return passport?.branch && standing ? {...passport, branch: {...passport.branch, standing}} : passport
 }

@@ -1,7 +1,7 @@
 import {type Event, eventContent} from '../../runtime/protocol/event.ts'
 import type {CallId, EventId, OperationId, RunId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
-import {storedSession} from '../../runtime/protocol/session.ts'
 import {foldSlots, type Slots, slotHistoryKinds} from '../../runtime/protocol/slots.ts'
+import {storedSession} from '../../runtime/protocol/stored-session.ts'
 import {insertAudit} from './pg-audit.ts'
 import {lackingBlobs} from './pg-blobs.ts'
 import {changeDue} from './pg-due-work.ts'

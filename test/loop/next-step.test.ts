@@ -211,6 +211,18 @@ describe('next step', () => {
     ['in the middle of a model call', [...prepared, 'run.slept', 'run.woken'], now, {do: 'call-model'}],
     ['when its session was closed', [...asleep, 'session.closed'], now, {do: 'idle'}],
   ]
+  test('[BUD-3] a clock that was set back does not make a sleep longer than its author meant', () => {
+    const written = scribe()
+    const at = 2_000_000_000_000 - 60_000
+    const events = asleep.map(line =>
+      line === 'run.slept' ? (written.event(line, {at}) as Event) : eventOf(written, line),
+    )
+    const here = {device: written.names.device, agents, now: at - 365 * 86_400_000}
+    expect(nextStep(fold(events), {...here, sleptMs: 0})).toMatchObject({do: 'wait', inMs: 60_000})
+    expect(nextStep(fold(events), {...here, sleptMs: 59_000})).toMatchObject({do: 'wait', inMs: 1000})
+    expect(nextStep(fold(events), {...here, sleptMs: 60_000})).toEqual({do: 'wake', by: 'time'})
+  })
+
   test.each(rested)('[RUN-1] a run that sleeps, %s', (_, lines, at, step) => {
     const written = scribe()
     const state = fold(lines.map(line => eventOf(written, line)))
@@ -230,7 +242,7 @@ describe('next step', () => {
     expect(nextStep(fold(answered), here)).toEqual({do: 'sleep', ...sleep})
   })
 
-  const muchLater = now + 7_200_000
+  const workMs = 3_600_000
   const spent: [string, Line[], Partial<Budgets>, object][] = [
     ['before a model call', prepared, {}, {do: 'stop', bound: '3600 s of work'}],
     ['before a model call, to be asked', prepared, {onBound: 'escalate'}, {do: 'alert', bound: '3600 s of work'}],
@@ -246,9 +258,7 @@ describe('next step', () => {
     const pinned = events.map(event =>
       event.kind === 'run.started' ? {...event, data: {pin: pinWith({budgets})}} : event,
     )
-    expect(nextStep(fold(pinned as Event[]), {device: written.names.device, agents, now: muchLater})).toMatchObject(
-      step,
-    )
+    expect(nextStep(fold(pinned as Event[]), {device: written.names.device, agents, now, workMs})).toMatchObject(step)
   })
 
   test.each(['partial', 'escalate'] as const)('[BUD-1] of two calls where one is left, one is run (%s)', onBound => {

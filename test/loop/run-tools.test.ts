@@ -7,7 +7,16 @@ import {cast} from '../support/events.ts'
 
 const {session, run, read} = cast()
 const tool = defineTool({name: 'look', description: 'x', effect: 'read', input: z.strictObject({orderId: z.string()})})
-const call = {id: read, run, tool: 'look', effect: 'read' as const, input: {orderId: 'A17'}, fault: null, called: true}
+const call = {
+  id: read,
+  run,
+  tool: 'look',
+  effect: 'read' as const,
+  input: {orderId: 'A17'},
+  fault: null,
+  place: 0,
+  called: true,
+}
 const never = new AbortController().signal
 
 const factOf = (key: string): FactReading | null =>

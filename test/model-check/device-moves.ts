@@ -128,7 +128,7 @@ export function finish(rules: Rules, scenario: Scenario, world: World, who: Who,
   const drafts =
     reply === 'fails' ? [failure(busy.before)] : draftsOf(device, busy, {scenario, reply, now, fact: world.server.fact})
   const alone = device.current === busy.at
-  const follow = reply === 'fails' ? undefined : (after: Device) => begunBy(rules, busy, {after, alone, now})
+  const follow = reply === 'fails' ? undefined : (after: Device) => begunBy(rules, busy, {after, alone})
   const left = remaining(busy)
   const next = append(rules, {...device, busy: left}, agent, drafts, follow)
   if (next)
@@ -140,15 +140,11 @@ export function finish(rules: Rules, scenario: Scenario, world: World, who: Who,
 }
 
 /** As the loop does: what follows from a beginning, a reply or the last result begins in the transaction that records it. */
-function begunBy(
-  rules: Rules,
-  {step}: Busy,
-  {after, alone, now}: {after: Device; alone: boolean; now: number},
-): Draft[] {
+function begunBy(rules: Rules, {step}: Busy, {after, alone}: {after: Device; alone: boolean}): Draft[] {
   const replied = step.do === 'call-model'
   const viewed = alone && (step.do === 'start-run' || step.do === 'run-tools' || step.do === 'record-results')
   const {current} = after
-  const next = replied || viewed ? rules.goesOnWith(current, now) : null
+  const next = replied || viewed ? rules.goesOnWith(current, 0) : null
   if (viewed) return next?.do === 'prepare-view' ? [viewDraft(current, next.answers, nameOf(after))] : []
   switch (next?.do) {
     case 'run-tools':

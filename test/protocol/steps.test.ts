@@ -53,13 +53,6 @@ describe('a step', () => {
 })
 
 describe('a call id', () => {
-  test('[LOG-7] that the run has used before, answered or not, is refused', () => {
-    const {names, events, results, secondStep, reply} = story()
-    const state = fold([...events, ...results, secondStep])
-    const again = decide(state, reply([text, call(names.read, 'lookupOrder')]))
-    expect(again.refusal?.met).toBe(`call ${names.read}, which was made before`)
-  })
-
   test('[LOG-7] that one reply gives to two calls is refused', () => {
     const {events, results, secondStep, reply} = story()
     const {read} = cast()

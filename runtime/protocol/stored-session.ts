@@ -1,0 +1,66 @@
+import type {CallId} from './ids.ts'
+import type {OperationState} from './operation.ts'
+import type {RunState} from './run.ts'
+import {type CallState, initialSession, type SessionState} from './session.ts'
+
+/**
+ * Reads a control state as any earlier build may have stored it. What came later starts as in a new session; what has
+ * another form now is brought into it, at every depth. [LOG-8]
+ */
+export function storedSession(text: string): SessionState {
+  const stored = JSON.parse(text) as Stored
+  const run = stored.run ?? null
+  return {
+    ...initialSession,
+    ...stored,
+    run: run && upcastRun(run, stored.custody ?? initialSession.custody),
+    calls: (stored.calls ?? []).map(call => upcastCall(call, run)),
+    operations: (stored.operations ?? []).map(upcastOperation),
+  }
+}
+
+/** A run listed the ids of its calls, and kept the times of two clocks instead of measured work. */
+type StoredRun = Pick<RunState, 'id' | 'pin' | 'startedBy'> &
+  Partial<Omit<RunState, 'calls'>> & {calls?: number | CallId[]; clock?: unknown}
+type StoredCall = Omit<CallState, 'place' | 'fault' | 'called'> & Partial<CallState>
+type StoredApproval = Pick<NonNullable<OperationState['approval']>, 'id' | 'role' | 'reason' | 'expiresAt'>
+type StoredOperation = Omit<OperationState, 'approval'> & {approval?: StoredApproval | null}
+type Stored = Partial<Omit<SessionState, 'run' | 'calls' | 'operations'>> & {
+  run?: StoredRun | null
+  calls?: StoredCall[]
+  operations?: StoredOperation[]
+}
+
+function upcastRun({clock: _clock, ...run}: StoredRun, worker: RunState['worker']): RunState {
+  return {...newRun, worker, ...run, calls: Array.isArray(run.calls) ? run.calls.length : (run.calls ?? 0)}
+}
+
+const newRun = {
+  attempt: 1,
+  ended: null,
+  retrying: false,
+  extensions: 0,
+  rest: null,
+  pauses: 0,
+  workedMs: 0,
+  resumedFrom: null,
+  unseen: 0,
+  steps: 0,
+  step: null,
+  basis: {},
+  usage: {inputTokens: 0, outputTokens: 0, unreported: 0},
+} satisfies Partial<RunState>
+
+function upcastCall(call: StoredCall, run: StoredRun | null): CallState {
+  // One that is left over from an earlier run is answered without being run, so that its place means nothing.
+  const place = Array.isArray(run?.calls) ? Math.max(0, run.calls.indexOf(call.id)) : 0
+  return {place, fault: null, called: false, ...call}
+}
+
+function upcastOperation(operation: StoredOperation): OperationState {
+  const approval = operation.approval ? {...newApproval, ...operation.approval} : null
+  return {...newOperation, ...operation, approval}
+}
+
+const newApproval = {approvers: 1, endorsedBy: [], voices: [], escalatedTo: null}
+const newOperation = {basis: {}, verdictRole: null, outcome: null}
