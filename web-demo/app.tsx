@@ -6,6 +6,7 @@ import {useLocation} from './hooks.ts'
 import {Desk} from './pages/desk.tsx'
 import {InboxPage} from './pages/inbox.tsx'
 import {MemoryPage} from './pages/memory.tsx'
+import {NotFoundPage} from './pages/not-found.tsx'
 import {PlainPage} from './pages/plain.tsx'
 import {ShopPage} from './pages/shop.tsx'
 import {inboxPerson} from './people.ts'
@@ -39,7 +40,10 @@ function Page({path, session, as, view}: PageProps) {
       return <MemoryPage />
     case '/shop':
       return <ShopPage />
-    default:
+    case '/':
+    case '/index.html':
       return session !== null && view === 'text' ? <PlainPage sessionId={session} /> : <Desk sessionId={session} />
+    default:
+      return <NotFoundPage />
   }
 }

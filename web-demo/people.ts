@@ -1,3 +1,5 @@
+import {exactText} from './words/exact.ts'
+
 export const people = {
   maya: {name: 'Maya', job: 'Support', roles: ['support']},
   theo: {name: 'Theo', job: 'Team lead', roles: ['support', 'approver']},
@@ -19,5 +21,5 @@ export function inboxPerson(as: string | null): Person {
 
 /** A subject that is not one of the demo people is shown as it is. */
 export function personName(subject: string): string {
-  return isPerson(subject) ? people[subject].name : subject
+  return isPerson(subject) ? people[subject].name : exactText(subject)
 }

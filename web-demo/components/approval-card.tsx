@@ -6,6 +6,7 @@ import {personName} from '../people.ts'
 import type {Decision, InboxItem} from '../runtime-types.ts'
 import type {Order} from '../shop/order.ts'
 import {escalationWords, peopleWords, remaining, standingWords} from '../words/approval.ts'
+import {exactText} from '../words/exact.ts'
 import {refundInput} from '../words/refund.ts'
 import {Banner} from './banner.tsx'
 import {isOver, OverLimit} from './over-limit.tsx'
@@ -40,7 +41,7 @@ export function ApprovalCard({item, order, kept, mustWait, onDecide}: Props) {
         </p>
       </header>
       <p className="refund-reason">“{reason}”</p>
-      <p className="refund-detail">{item.reason}</p>
+      <p className="refund-detail">{exactText(item.reason)}</p>
       {progress.map(words => (
         <p key={words} className="approval-progress">
           {words}
@@ -52,7 +53,7 @@ export function ApprovalCard({item, order, kept, mustWait, onDecide}: Props) {
       )}
       <details className="refund-more">
         <summary>Exactly what will be executed</summary>
-        <Raw label={`${item.shown.tool}, version ${item.shown.version}`} value={item.shown.input} />
+        <Raw label={exactText(`${item.shown.tool}, version ${item.shown.version}`)} value={item.shown.input} />
         <p className="digest">
           Digest <code>{item.digest}</code>
         </p>
@@ -128,12 +129,12 @@ function OrderContext({order}: {order: Order}) {
     <dl className="facts approval-order">
       <div>
         <dt>Customer</dt>
-        <dd>{order.customer.name}</dd>
+        <dd>{exactText(order.customer.name)}</dd>
       </div>
       <div>
         <dt>Order</dt>
         <dd>
-          {order.items.map(item => `${item.quantity} × ${item.name}`).join(', ')}; {order.status}
+          {exactText(order.items.map(item => `${item.quantity} × ${item.name}`).join(', '))}; {order.status}
         </dd>
       </div>
       <div>

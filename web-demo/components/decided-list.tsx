@@ -1,6 +1,7 @@
 import {capital} from '../rules/outcome.ts'
 import type {InboxItem} from '../runtime-types.ts'
 import {aboutWords, decisionWords} from '../words/approval.ts'
+import {exactText} from '../words/exact.ts'
 import {StatusDot} from './status-dot.tsx'
 
 export function DecidedList({items}: {items: InboxItem[]}) {
@@ -25,7 +26,7 @@ function Decided({item}: {item: InboxItem}) {
       <time dateTime={new Date(at).toISOString()}>
         {new Date(at).toLocaleString('en-GB', {day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit'})}
       </time>
-      {item.note && <p className="decided-note">{item.note}</p>}
+      {item.note && <p className="decided-note">{exactText(item.note)}</p>}
     </li>
   )
 }

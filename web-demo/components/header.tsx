@@ -10,11 +10,12 @@ export const pages = [
 ] as const satisfies readonly {path: string; title: string; person: Person}[]
 
 export function Header({path, as}: {path: string; as: string | null}) {
-  const current = pages.find(page => page.path === path) ?? pages[0]
-  const person = people[current.path === '/inbox' ? inboxPerson(as) : current.person]
+  const current = pages.find(page => page.path === (path === '/index.html' ? '/' : path))
+  const person = people[current?.path === '/inbox' ? inboxPerson(as) : (current ?? pages[0]).person]
+  const title = current?.title ?? 'Not found'
   useEffect(() => {
-    document.title = `${current.title} · Fernweh Outfitters`
-  }, [current.title])
+    document.title = `${title} · Fernweh Outfitters`
+  }, [title])
   return (
     <header className="header">
       <p className="wordmark">

@@ -2,6 +2,7 @@ import {useEffect, useRef, useState} from 'react'
 import {limits} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import type {MemoryEntry, MemoryRecord} from '../runtime-types.ts'
+import {exactText} from '../words/exact.ts'
 import {kindWords, memoryStatus, originWords} from '../words/memory.ts'
 import {Banner} from './banner.tsx'
 import {follow} from './header.tsx'
@@ -35,7 +36,7 @@ export function MemoryCard({entry, now, actions}: {entry: MemoryEntry; now: numb
           onCancel={() => goBack(() => setEditing(false))}
         />
       ) : (
-        <p className="memory-text">{item.text}</p>
+        <p className="memory-text">{exactText(item.text)}</p>
       )}
       {!editing && <Origin item={item} />}
       {kept === 'device' && <p className="hint">On this device; the server has not heard of it yet.</p>}

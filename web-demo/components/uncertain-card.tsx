@@ -2,6 +2,7 @@ import {useState} from 'react'
 import {limits} from '../../runtime/index.ts'
 import {personName} from '../people.ts'
 import type {UncertainItem} from '../runtime-types.ts'
+import {exactText} from '../words/exact.ts'
 import {refundInput} from '../words/refund.ts'
 import {isOver, OverLimit} from './over-limit.tsx'
 import {Raw} from './tool-card.tsx'
@@ -34,14 +35,14 @@ export function UncertainCard({item, onSettle}: Props) {
         </div>
         <p className="approval-when">Asked for by {personName(item.requestedBy)}</p>
       </header>
-      <p className="refund-reason">The call was made and its answer was lost: {item.reason}</p>
+      <p className="refund-reason">The call was made and its answer was lost: {exactText(item.reason)}</p>
       <p className="refund-detail">
         It is never sent a second time. Look at the bank, then say here what you found: the conversation goes on with
         it.
       </p>
       <details className="refund-more">
         <summary>Exactly what was sent</summary>
-        <Raw label={`${item.shown.tool}, version ${item.shown.version}`} value={item.shown.input} />
+        <Raw label={exactText(`${item.shown.tool}, version ${item.shown.version}`)} value={item.shown.input} />
       </details>
       <div className="decision">
         <label htmlFor={wordsId}>What you found, like a receipt number or where you looked</label>

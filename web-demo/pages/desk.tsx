@@ -9,6 +9,7 @@ import {DeskSkeleton} from '../components/desk-skeleton.tsx'
 import {Drawer} from '../components/drawer.tsx'
 import {EmptyDesk} from '../components/empty-desk.tsx'
 import {EndedNote} from '../components/ended-note.tsx'
+import {MissingNote} from '../components/missing-note.tsx'
 import {ModelViewDialog} from '../components/model-view-dialog.tsx'
 import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
@@ -28,7 +29,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
   const {avoided, retry: retryShowing} = useAvoided(sessionId)
-  const {session, view, opening} = useSession(runtime, avoided ? null : sessionId, device.connection, run)
+  const {session, view, opening, missing} = useSession(runtime, avoided ? null : sessionId, device.connection)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
   const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
@@ -129,6 +130,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           <CrashedNote session={sessionId} onRetry={retryShowing} />
         ) : view ? (
           <Conversation view={view} onBranch={branch} onLook={setLookedAt} divergence={divergence} />
+        ) : missing ? (
+          <MissingNote {...missing} />
         ) : opening || device.sessions === null ? (
           <DeskSkeleton />
         ) : (
@@ -145,7 +148,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
-        {avoided ? null : ended ? (
+        {avoided || missing ? null : ended ? (
           <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
         ) : (
           <Composer

@@ -2,6 +2,7 @@ import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Boundary} from '../components/boundary.tsx'
 import {follow} from '../components/header.tsx'
+import {MissingNote} from '../components/missing-note.tsx'
 import {PlainText} from '../components/plain-text.tsx'
 import {useAction} from '../hooks.ts'
 import {authorOf, plainTextOf} from '../words/plain.ts'
@@ -12,7 +13,7 @@ export function PlainPage({sessionId}: {sessionId: string}) {
   const {problem, run, dismiss} = useAction()
   const runtime = useRuntime(run)
   const {connection} = useDevice(runtime)
-  const {view} = useSession(runtime, sessionId, connection, run)
+  const {view, missing} = useSession(runtime, sessionId, connection)
   return (
     <main className="page">
       <div className="page-head">
@@ -26,7 +27,8 @@ export function PlainPage({sessionId}: {sessionId: string}) {
           {problem}
         </Banner>
       )}
-      {!view && !problem && <p className="skeleton-lines" aria-hidden="true" />}
+      {missing && <MissingNote {...missing} />}
+      {!view && !problem && !missing && <p className="skeleton-lines" aria-hidden="true" />}
       {view?.earlier && <p className="hint">Earlier entries are kept; this shows the latest.</p>}
       <ol className="plain-entries">
         {view?.entries.map(entry => (

@@ -2,6 +2,7 @@ import {Banner} from '../components/banner.tsx'
 import {Part} from '../components/boundary.tsx'
 import {euros} from '../money.ts'
 import type {Order, Refund} from '../shop/order.ts'
+import {exactText} from '../words/exact.ts'
 import {useShop} from './use-shop.ts'
 
 export function ShopPage() {
@@ -59,9 +60,11 @@ function Orders({orders}: {orders: Order[]}) {
       <tbody>
         {orders.map(order => (
           <tr key={order.id}>
-            <th scope="row">{order.id}</th>
-            <td>{order.customer.name}</td>
-            <td className="wide-only">{order.items.map(item => `${item.quantity} × ${item.name}`).join(', ')}</td>
+            <th scope="row">{exactText(order.id)}</th>
+            <td>{exactText(order.customer.name)}</td>
+            <td className="wide-only">
+              {exactText(order.items.map(item => `${item.quantity} × ${item.name}`).join(', '))}
+            </td>
             <td className="wide-only">{order.status}</td>
             <td className="number">{euros(order.totalCents)}</td>
             <td className="number">
@@ -96,9 +99,9 @@ function Refunds({refunds}: {refunds: Refund[]}) {
       <tbody>
         {refunds.map(refund => (
           <tr key={refund.id}>
-            <th scope="row">{refund.orderId}</th>
+            <th scope="row">{exactText(refund.orderId)}</th>
             <td className="number">{euros(refund.cents)}</td>
-            <td>{refund.reason}</td>
+            <td>{exactText(refund.reason)}</td>
             <td>
               {new Date(refund.createdAt).toLocaleString('en-GB', {
                 day: 'numeric',
@@ -108,7 +111,7 @@ function Refunds({refunds}: {refunds: Refund[]}) {
               })}
             </td>
             <td className="wide-only">
-              <code>{refund.id}</code>
+              <code>{exactText(refund.id)}</code>
             </td>
           </tr>
         ))}

@@ -1,5 +1,4 @@
 import {useEffect, useMemo, useState} from 'react'
-import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
 import {pageMarks} from '../crash-mark.ts'
@@ -7,6 +6,7 @@ import {navigate, type Run, useLatest} from '../hooks.ts'
 import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {forgetUnsent, kept} from '../unsent.ts'
+import {type Missing, missingWords} from '../words/missing.ts'
 import {markedSubscription, useShown} from './use-crash-marks.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
@@ -41,32 +41,28 @@ export function useDevice(runtime: BrowserRuntime | null) {
  * The session that the address names; one that this device does not have yet is asked for again when the connection is
  * there. A new conversation has none until its first message.
  */
-export function useSession(runtime: BrowserRuntime | null, id: string | null, connection: Connection, run: Run) {
+export function useSession(runtime: BrowserRuntime | null, id: string | null, connection: Connection) {
   const [opened, setOpened] = useState<Session | null>(null)
-  const [failed, setFailed] = useState<string | null>(null)
+  const [failed, setFailed] = useState<{attempt: string; missing: Missing} | null>(null)
   const session = opened?.id === id ? opened : null
   const here = session !== null
   const attempt = `${id} ${connection.state === 'live' ? 'with' : 'without'} the server`
   useEffect(() => {
     let current = true
     if (!runtime || id === null || here) return
-    void run(async () => {
-      const session = await runtime.openSession({session: id}).catch(inOwnWords)
-      if (current) setOpened(session)
-    }).then(done => current && setFailed(done ? null : attempt))
+    runtime.openSession({session: id}).then(
+      session => current && setOpened(session),
+      (error: unknown) => current && setFailed({attempt, missing: missingWords(error)}),
+    )
     return () => {
       current = false
     }
-  }, [runtime, id, here, attempt, run])
+  }, [runtime, id, here, attempt])
   const subscribe = useMemo(() => session && markedSubscription(session), [session])
   const view = useLatest<SessionView | null>(subscribe, null)
   useShown(view)
-  return {session, view, opening: id !== null && view === null && failed !== attempt}
-}
-
-function inOwnWords(error: unknown): never {
-  if (!HoldfastError.is(error, 'not_found')) throw error
-  throw new Error('There is no such conversation, or it is not yours. Here you begin a new one.', {cause: error})
+  const missing = id !== null && view === null && failed?.attempt === attempt ? failed.missing : null
+  return {session, view, missing, opening: id !== null && view === null && missing === null}
 }
 
 /** Opens the conversation that was used last, once, when the address names none and no new one has been begun. */

@@ -1,4 +1,5 @@
 import type {TranscriptEntry} from '../runtime-types.ts'
+import {exactJson} from './exact.ts'
 
 /** An entry as plain text, for wherever it cannot be shown as usual. */
 export function plainTextOf(entry: TranscriptEntry): string {
@@ -20,7 +21,7 @@ export function authorOf(entry: TranscriptEntry): string {
 /** JSON for people to read; what JSON cannot hold must not stop the page. */
 export function jsonText(value: unknown): string {
   try {
-    return JSON.stringify(value, null, 2) ?? String(value)
+    return exactJson(JSON.stringify(value, null, 2) ?? String(value))
   } catch (error) {
     return `This value could not be written as JSON: ${error instanceof Error ? error.message : String(error)}`
   }

@@ -2,6 +2,7 @@ import {euros} from '../money.ts'
 import {personName} from '../people.ts'
 import type {ToolEntry} from '../runtime-types.ts'
 import {receiptSchema} from '../shop/order.ts'
+import {exactText} from './exact.ts'
 
 /** `over` is what will not happen any more. */
 export type Tone = 'quiet' | 'waiting' | 'done' | 'bad' | 'over'
@@ -93,12 +94,13 @@ export function mayStillRun(entry: ToolEntry): boolean {
   return ['proposed', 'awaiting_approval', 'authorised'].includes(entry.operation?.status ?? '')
 }
 
+/** As a person reads it before they decide: nothing in it is hidden. */
 export function refundInput(entry: Pick<ToolEntry, 'input'>): {orderId: string; amount: string; reason: string} {
   const input =
     entry.input !== null && typeof entry.input === 'object' && !Array.isArray(entry.input) ? entry.input : {}
   return {
-    orderId: typeof input.orderId === 'string' ? input.orderId : '?',
+    orderId: typeof input.orderId === 'string' ? exactText(input.orderId) : '?',
     amount: typeof input.cents === 'number' ? euros(input.cents) : '?',
-    reason: typeof input.reason === 'string' ? input.reason : '',
+    reason: typeof input.reason === 'string' ? exactText(input.reason) : '',
   }
 }

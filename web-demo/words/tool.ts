@@ -1,9 +1,10 @@
 import type {Json, ToolEntry} from '../runtime-types.ts'
 import {draftOutputSchema, findOutputSchema, lookupOutputSchema} from '../tool-outputs.ts'
+import {exactText} from './exact.ts'
 
 /** One line about a read or local call, in the words of somebody who was there. */
 export function tellTool({tool, input, result}: ToolEntry): string {
-  const of = (name: string): string => field(input, name) || '?'
+  const of = (name: string): string => exactText(field(input, name)) || '?'
   switch (tool) {
     case 'lookupOrder':
       return result ? lookedUp(of('orderId'), result) : `Looking up order ${of('orderId')}`
@@ -14,7 +15,7 @@ export function tellTool({tool, input, result}: ToolEntry): string {
     case 'addToPlan':
       return result ? planned(result) : 'Adding to the plan'
     default:
-      return result ? `Used ${tool}` : `Using ${tool}`
+      return result ? `Used ${exactText(tool)}` : `Using ${exactText(tool)}`
   }
 }
 

@@ -21,10 +21,10 @@ describe('no serious or critical accessibility fault', () => {
     expect(await faultsOf(desk)).toEqual([])
   })
 
-  test('on the address of no conversation, which says so and begins a new one', async () => {
+  test('on the address of no conversation, which says so and shows a way on', async () => {
     const page = await site.openTab('/?session=ses_01890000-0000-7000-8000-000000000000')
-    await page.getByText('There is no such conversation, or it is not yours.').waitFor()
-    await page.getByRole('heading', {name: 'What does the customer need?'}).waitFor()
+    await page.getByRole('heading', {name: 'There is no such conversation, or it is not yours'}).waitFor()
+    await page.getByRole('link', {name: 'New conversation'}).waitFor()
     expect(await faultsOf(page)).toEqual([])
     await page.close()
   })
