@@ -36,7 +36,8 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
-import {pullSession} from '../sync/session-sync.ts'
+import {KeptUp} from '../sync/kept-up.ts'
+import {pullPage} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {type BlobReader, blobReader} from './blob-reader.ts'
@@ -109,6 +110,9 @@ class DeviceRuntime {
   readonly #log: DeviceLog
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
+  /** Copies of what the server says; one that cannot be refreshed stays what it is, with its age, and is tried again. */
+  readonly #registryCopy: KeptUp
+  readonly #factCopies: KeptUp
   #purging: Promise<void> = Promise.resolve()
 
   constructor(
@@ -125,6 +129,8 @@ class DeviceRuntime {
     this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
     this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
+    this.#registryCopy = new KeptUp(() => this.#registry.refresh(), environment)
+    this.#factCopies = new KeptUp(() => this.#facts.refreshAll(), environment)
     this.#sync =
       link &&
       new SyncClient({
@@ -138,16 +144,16 @@ class DeviceRuntime {
         onStalled: (session, error) =>
           void this.#showSyncFault(session, error && `${error.message.replace(/\.$/, '')}; it is tried again`),
         onRejected: (log, verdicts) => this.#log.rejected(log.state, verdicts),
-        onState: ({state, detail}) => this.#connectionChanged({state, detail}),
+        onConnection: connection => this.#connectionChanged(connection),
+        onMissed: () => this.#missed(),
         onBlobsSent: session =>
           void this.#open(session).then(
             open => open.look(),
             () => undefined,
           ),
         onMemoryChanged: () => this.#memory?.reached(),
-        // A copy that cannot be refreshed now stays what it is, with its age.
-        onAgentsChanged: () => void this.#registry.refresh().catch(() => undefined),
-        onFactChanged: key => void this.#facts.refresh(key).catch(() => undefined),
+        onAgentsChanged: () => this.#registryCopy.soon(),
+        onFactChanged: key => void this.#facts.refresh(key).catch(() => this.#factCopies.soon()),
       })
     publisher.publish('connection', this.#connection)
   }
@@ -162,6 +168,8 @@ class DeviceRuntime {
   async close(): Promise<void> {
     await this.#listing.close()
     await this.#sync?.close()
+    await this.#registryCopy.close()
+    await this.#factCopies.close()
     await this.#memory?.close()
     await this.#purging
     for (const session of this.#sessions.values()) await (await session).close()
@@ -171,7 +179,8 @@ class DeviceRuntime {
   async #requireSession(log: SessionLog): Promise<void> {
     const {link} = this.parts
     if (log.state.session || log.erased) return
-    if (link) await pullSession(link, log)
+    // The first page is enough to begin with; the rest comes as with any other session.
+    if (link && (await pullPage(link, log))) this.#sync?.touch(log.id)
     if (!log.state.session) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
   }
 
@@ -216,7 +225,11 @@ class DeviceRuntime {
       },
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       blob: async (id, blob) => this.#blob((await open(id)).log, parse(blobIdSchema, blob, 'blob')),
-      view: async id => (await open(id)).watch(),
+      view: async id => {
+        const session = await open(id)
+        this.#sync?.open(session.log.id)
+        return session.watch()
+      },
       sessions: () => this.#listing.list(),
       ...memoryService(this.#memory),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),
@@ -308,7 +321,7 @@ class DeviceRuntime {
 
   async #continueOffline({log}: OpenSession, event: EventId): Promise<void> {
     if (log.state.custody.holder === this.device) return
-    if (this.#connection.state === 'live') {
+    if (['live', 'polling'].includes(this.#connection.state)) {
       throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
     }
     await continueOffline(log, {author: this.#person(), event: parse(eventIdSchema, event, 'event')})
@@ -434,18 +447,19 @@ class DeviceRuntime {
 
   get #connection(): Connection {
     if (!this.#sync) return localOnly
-    const {state, detail} = this.#sync.state
-    return {state, detail}
+    return this.#sync.connection
   }
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
-    // What changed while this device did not listen is not said again.
-    if (connection.state === 'live') {
-      void this.#facts.refreshAll().catch(() => undefined)
-      this.#memory?.reached()
-    }
     this.#wakeAll()
+  }
+
+  /** What changed while this device did not listen is not said again. */
+  #missed(): void {
+    this.#registryCopy.soon()
+    this.#factCopies.soon()
+    this.#memory?.reached()
   }
 
   /** What waited for the server may go on now; what is shown depends on the connection too. */

@@ -6,6 +6,7 @@ type Reach = 'soon' | 'apart'
 
 const reachOf: Record<Connection['state'], Reach> = {
   live: 'soon',
+  polling: 'soon',
   connecting: 'soon',
   cut: 'apart',
   unreachable: 'apart',

@@ -1,20 +1,21 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import type {MemoryChangeId} from '../protocol/ids.ts'
 import type {MemoryProposal} from '../protocol/memory.ts'
+import {retryPauseMs} from '../sync/back-off.ts'
 import {type MemoryLink, syncMemory} from '../sync/memory-sync.ts'
-import {backoffMs} from '../sync/sync-state.ts'
 import type {DeviceMemoryParts} from './memory-parts.ts'
 
 /**
- * Runs one round of sync after another whenever something is to do; a round that fails for want of the server waits for
- * the connection, one that fails otherwise is tried again later and later. [SYNC-6]
+ * Runs one round of sync after another whenever something is to do; a round that fails is tried again later and later,
+ * or as soon as the server is reached. [SYNC-6]
  */
 export class MemorySyncer {
   #running: Promise<void> | null = null
   #again = false
   #closed = false
   #failures = 0
-  #outOfReach = false
+  /** A round has failed and its pause is not over. */
+  #pausing = false
   #alarm: ReturnType<typeof setTimeout> | undefined
   #sending: ReadonlySet<MemoryChangeId> = new Set()
 
@@ -25,13 +26,13 @@ export class MemorySyncer {
 
   /** The server can be reached again, or said that there is something new. */
   reached(): void {
-    this.#outOfReach = false
+    this.#pausing = false
     this.soon()
   }
 
   soon(): void {
     const {link} = this.parts
-    if (!link || this.#closed || this.#outOfReach) return
+    if (!link || this.#closed || this.#pausing) return
     this.#again = true
     this.#running ??= this.#rounds(link).finally(() => {
       this.#running = null
@@ -81,12 +82,11 @@ export class MemorySyncer {
     await this.#wakeForUndo().catch(() => undefined)
   }
 
-  /** Without the connection, its return starts the next round. */
   #tryLater(error: HoldfastError): void {
-    this.#outOfReach = error.code === 'offline'
-    if (this.#outOfReach || this.#closed) return
+    if (this.#closed) return
     this.#failures += 1
-    this.#arm(backoffMs(this.#failures, this.parts.environment.random()))
+    this.#pausing = true
+    this.#arm(retryPauseMs(error, this.#failures, this.parts.environment.random()))
   }
 
   /** A change that may still be undone is sent when that time is over. */
@@ -101,7 +101,7 @@ export class MemorySyncer {
 
   #arm(ms: number): void {
     clearTimeout(this.#alarm)
-    this.#alarm = setTimeout(() => this.soon(), ms)
+    this.#alarm = setTimeout(() => this.reached(), ms)
   }
 
   async #sourcesOf({sources}: MemoryProposal): Promise<'confirmed' | 'pending' | 'gone'> {

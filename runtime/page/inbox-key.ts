@@ -16,6 +16,7 @@ type Parts = {
 export class InboxKey {
   #own: KeptKey = null
   #all: ApproverKey[] | null = null
+  #pair: ReturnType<typeof makeKeyPair> | null = null
 
   constructor(private readonly parts: Parts) {}
 
@@ -44,9 +45,12 @@ export class InboxKey {
 
   async add(label: string): Promise<void> {
     const {server, memory} = this.parts
-    const {privateKey, publicKey} = await makeKeyPair()
+    // Kept until it is registered: after a lost answer the same key comes again, and the server knows it.
+    this.#pair ??= makeKeyPair()
+    const {privateKey, publicKey} = await this.#pair
     const {key} = await server.registerKey({publicKey, label})
     this.#own = {key, privateKey}
+    this.#pair = null
     await memory.saveKey(this.#own)
     await this.#read()
   }

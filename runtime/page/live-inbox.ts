@@ -3,8 +3,9 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {ApproverLink} from '../sync/approver-link.ts'
+import {ConnectionLoop} from '../sync/connection-loop.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
-import {backoffMs, initialSync, onSignal, type SyncState} from '../sync/sync-state.ts'
+import {KeptUp} from '../sync/kept-up.ts'
 import {signIntent} from './approver-device.ts'
 import {InboxKey} from './inbox-key.ts'
 import type {InboxMemory, KeptDecision, Remembered} from './inbox-memory.ts'
@@ -19,18 +20,36 @@ type Parts = {
   label: string | null
 }
 
+/** What the server says of a decision for good. Everything else says nothing about it, and it is handed in again. [APP-4] */
+const verdicts = ['refused', 'forbidden', 'not_found', 'conflict', 'bad_input', 'erased', 'too_large'] as const
+
 /** Keeps an inbox up to date while there is a server, and hands in what was decided while there was none. */
 export class LiveInbox {
   /** Under which this device signs; a page may add and revoke keys. */
   readonly key: InboxKey
   #remembered: Omit<Remembered, 'key'> = {seen: null, decisions: []}
-  #sync: SyncState = initialSync
-  #handingIn: Promise<void> | null = null
-  readonly #stop = new AbortController()
+  readonly #loop: ConnectionLoop
+  readonly #handIn: KeptUp
+  readonly #look: KeptUp
   readonly #listeners = new Set<(state: InboxState) => void>()
 
   constructor(private readonly parts: Parts) {
+    const {link, environment} = parts
     this.key = new InboxKey({...parts, changed: () => this.#tell()})
+    this.#handIn = new KeptUp(() => this.#redeemAll(), environment)
+    this.#look = new KeptUp(() => this.refresh(), environment)
+    this.#loop = new ConnectionLoop({
+      link,
+      environment,
+      round: async () => {
+        await this.refresh()
+        this.#handIn.soon()
+      },
+      onMessage: message => {
+        if (message.type === 'inbox') this.#look.soon()
+      },
+      onConnection: () => this.#tell(),
+    })
   }
 
   subscribe(listener: (state: InboxState) => void): () => void {
@@ -40,27 +59,35 @@ export class LiveInbox {
   }
 
   start(): void {
-    void this.#run()
+    void this.#start()
   }
 
   close(): void {
-    this.#stop.abort()
-    this.parts.link.setOnline(false)
+    void Promise.all([this.#loop.close(), this.#handIn.close(), this.#look.close()])
   }
 
   async decide(approval: ApprovalId, decision: Decision): Promise<Decided> {
     if (this.#remembered.decisions.some(({signed, refused}) => signed.intent.approval === approval && !refused)) {
       throw new HoldfastError('refused', 'You have decided this already; the server has yet to be reached.')
     }
+    // Signed and stored before it is sent: neither a lost answer nor a reload in between may lose it.
+    const kept = await this.#keep(approval, decision)
     try {
       await this.parts.server.decide(approval, decision)
     } catch (error) {
-      if (!HoldfastError.is(error, 'offline', 'deadline')) throw error
-      await this.#keep(approval, decision, error)
+      const isVerdict = HoldfastError.is(error, ...verdicts)
+      if (isVerdict && kept) await this.parts.memory.dropDecision(kept.signed.intent.nonce).catch(() => undefined)
+      if (isVerdict || !kept) throw error
+      this.#setDecisions(decisions => [...decisions, kept])
+      this.#handIn.later(error)
+      this.#loop.unanswered(HoldfastError.from(error, 'offline'))
       return 'kept'
     }
+    // A failure here leaves it to be handed in again, and the server says that it stands.
+    if (kept) await this.parts.memory.dropDecision(kept.signed.intent.nonce).catch(() => undefined)
     // The decision stands, whether or not the list can be read again now.
-    await this.refresh().catch(() => undefined)
+    this.#loop.expectNews()
+    await this.refresh().catch(() => this.#look.soon())
     return 'decided'
   }
 
@@ -77,59 +104,46 @@ export class LiveInbox {
     await this.parts.memory.saveSeen(seen)
   }
 
-  /** A failed look is repeated with the next poke or connection. */
+  /** Resolves at once; a look that fails is repeated. */
   refreshQuietly(): void {
-    this.refresh().catch(() => undefined)
+    this.#look.soon()
   }
 
-  /** Whether or not the server got it before the line broke, the signed decision says the same and counts once. */
-  async #keep(approval: ApprovalId, {verdict, digest, note}: Decision, offline: HoldfastError): Promise<void> {
+  /** The decision, signed and stored; null where nothing can be signed or stored. It counts once, however often it comes. */
+  async #keep(approval: ApprovalId, {verdict, digest, note}: Decision): Promise<KeptDecision | null> {
     const key = this.key.signing
-    const {seen} = this.#remembered
-    const item = seen?.approvals.find(each => each.approval === approval)
-    if (!key || !item) throw offline
+    const item = this.#remembered.seen?.approvals.find(each => each.approval === approval)
+    if (!key || !item) return null
     const at = this.parts.environment.now()
     const signed = await signIntent(key, {approval, verdict, digest, at, ...(note !== undefined && {note})})
     const decision: KeptDecision = {signed, item, refused: null}
-    await this.parts.memory.saveDecision(decision)
-    this.#setDecisions(decisions => [...decisions, decision])
+    try {
+      await this.parts.memory.saveDecision(decision)
+      return decision
+    } catch {
+      return null
+    }
   }
 
-  async #run(): Promise<void> {
+  async #start(): Promise<void> {
     const {key, ...kept} = await this.parts.memory.load()
     this.key.remember(key)
     // What the server has shown meanwhile is newer than what was kept.
     this.#remembered = {...kept, seen: this.#remembered.seen ?? kept.seen}
     this.#tell()
-    while (!this.#stop.signal.aborted) {
-      try {
-        await this.parts.link.live(message => {
-          if (message.type === 'hello') {
-            this.#become(onSignal(this.#sync, {type: 'connected'}))
-            this.#handIn()
-          }
-          if (message.type === 'inbox') this.refreshQuietly()
-        }, this.#stop.signal)
-        this.#become(onSignal(this.#sync, {type: 'ended'}))
-      } catch (error) {
-        this.#become(onSignal(this.#sync, {type: 'failed', error: HoldfastError.from(error, 'offline')}))
-      }
-      await this.#pause(backoffMs(this.#sync.failures, this.parts.environment.random()))
-    }
+    if (!this.#loop.closed) this.#loop.start()
   }
 
-  /** What fails here for want of a connection is tried again with the next one. */
-  #handIn(): void {
-    this.#handingIn ??= this.#catchUp()
-      .catch(() => undefined)
-      .finally(() => {
-        this.#handingIn = null
+  /** Each is handed in, whatever became of another; what got no verdict is handed in again after a pause. */
+  async #redeemAll(): Promise<void> {
+    let failed: unknown = null
+    for (const decision of this.#remembered.decisions) {
+      if (decision.refused !== null) continue
+      await this.#redeem(decision).catch(error => {
+        failed ??= error
       })
-  }
-
-  async #catchUp(): Promise<void> {
-    for (const decision of this.#remembered.decisions) if (decision.refused === null) await this.#redeem(decision)
-    await this.refresh()
+    }
+    if (failed) throw failed
     await this.key.look()
   }
 
@@ -138,8 +152,8 @@ export class LiveInbox {
     try {
       await this.parts.server.redeem(decision.signed)
     } catch (error) {
-      const {code, details, message} = HoldfastError.from(error)
-      if (['offline', 'deadline', 'internal'].includes(code)) throw error
+      if (!HoldfastError.is(error, ...verdicts)) throw error
+      const {details, message} = error
       if (details.key === 'unknown' || details.key === 'revoked') await this.key.lose(details.key)
       await this.refresh()
       const now = this.#remembered.seen?.approvals.find(({approval}) => approval === intent.approval)
@@ -164,7 +178,6 @@ export class LiveInbox {
   }
 
   get #state(): InboxState {
-    const {state, detail} = this.#sync
     const {seen, decisions} = this.#remembered
     const {approvals = [], uncertain = [], seenAt = null} = seen ?? {}
     return {
@@ -172,29 +185,10 @@ export class LiveInbox {
       uncertain,
       decisions,
       seenAt,
-      connection: {state, detail},
+      connection: this.#loop.connection,
       ownKey: this.key.signing?.key ?? null,
       keys: this.key.all,
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise(resolve => {
-      const timer = setTimeout(resolve, ms)
-      this.#stop.signal.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer)
-          resolve()
-        },
-        {once: true},
-      )
-    })
-  }
-
-  #become(sync: SyncState): void {
-    this.#sync = sync
-    this.#tell()
   }
 
   #tell(): void {

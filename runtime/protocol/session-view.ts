@@ -4,9 +4,12 @@ import type {Passport} from './passport.ts'
 import type {RunStatus} from './run.ts'
 import type {TranscriptEntry} from './transcript.ts'
 
-/** Whether this device reaches the server, and if not, why: cut by the user, unreachable, or not let in. */
+/**
+ * Whether this device reaches the server, and if not, why: cut by the user, unreachable, or not let in. `polling`: it
+ * does, but something on the way holds live updates back, so news comes some seconds late. [SYNC-8]
+ */
 export type Connection = {
-  state: 'live' | 'connecting' | 'cut' | 'unreachable' | 'unauthenticated' | 'local_only'
+  state: 'live' | 'polling' | 'connecting' | 'cut' | 'unreachable' | 'unauthenticated' | 'local_only'
   /** One sentence for a person; empty when live. */
   detail: string
 }

@@ -15,17 +15,26 @@ export async function sendBlobs(
   store: DeviceStore,
   session: SessionId,
   events: readonly LoggedEvent[],
+  onNoRoom: () => void = () => undefined,
 ): Promise<void> {
   const named = new Set(events.flatMap(blobsOf).map(({$blob}) => $blob))
   if (named.size === 0) return
-  for (const {id} of await store.unsentBlobs(session)) if (named.has(id)) await sendBlob(link, store, session, id)
+  for (const {id} of await store.unsentBlobs(session)) {
+    if (named.has(id) && !(await sendBlob(link, store, session, id))) onNoRoom()
+  }
 }
 
-/** There may be room by now; asks no further once there is none. How many were sent. */
-export async function sendLeftBlobs(link: ServerLink, store: DeviceStore, session: SessionId): Promise<number> {
-  const left = (await store.unsentBlobs(session)).filter(({noRoom}) => noRoom)
-  for (const [sent, {id}] of left.entries()) if (!(await sendBlob(link, store, session, id))) return sent
-  return left.length
+/** There may be room by now; asks no further once there is none. Answers with how many were sent and how many are left. */
+export async function sendLeftBlobs(
+  link: ServerLink,
+  store: DeviceStore,
+  session: SessionId,
+): Promise<{sent: number; left: number}> {
+  const blobs = (await store.unsentBlobs(session)).filter(({noRoom}) => noRoom)
+  for (const [sent, {id}] of blobs.entries()) {
+    if (!(await sendBlob(link, store, session, id))) return {sent, left: blobs.length - sent}
+  }
+  return {sent: blobs.length, left: 0}
 }
 
 /** False when there was no room. */

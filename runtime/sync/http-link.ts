@@ -1,12 +1,11 @@
-import {EventSourceParserStream} from 'eventsource-parser/stream'
 import * as z from 'zod'
 import {inboxItemSchema} from '../protocol/approval.ts'
-import {errorBodySchema, HoldfastError, parse} from '../protocol/errors.ts'
+import {HoldfastError} from '../protocol/errors.ts'
 import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
 import {routeUrl, serverUrl} from '../protocol/server-url.ts'
-import {limits, protocolVersion} from '../protocol/version.ts'
+import {protocolVersion} from '../protocol/version.ts'
 import {
   agentListSchema,
   custodyAnswerSchema,
@@ -18,8 +17,12 @@ import {
   pushAnswerSchema,
   sessionListSchema,
 } from '../protocol/wire.ts'
+import {backedOffToken, type TokenSource} from './backed-off-token.ts'
+import {eventsOf, type ServerSentEvent} from './event-stream.ts'
 import {modelStream} from './model-stream.ts'
+import {readBytes, readError, readJson} from './read-answer.ts'
 import type {ServerLink} from './server-link.ts'
+import {Silence} from './silence.ts'
 import {tracedFetch} from './traced-fetch.ts'
 
 export type HttpLinkOptions = {
@@ -29,9 +32,9 @@ export type HttpLinkOptions = {
   /** Called after the server said that the token has expired, so that the next call brings a new one. */
   onTokenRefused?(): void
   fetch?: typeof fetch
-  /** Milliseconds one request may take; a stream may take this long to begin. */
+  /** Milliseconds until the head of an answer, and between two signs of life of its body. Default 15,000. */
   deadlineMs?: number
-  /** Milliseconds of silence after which a live stream counts as broken; the server sends a sign every 15 s. */
+  /** Milliseconds of silence after which a stream counts as broken; the server sends a sign every 15 s. Default 45,000. */
   silenceMs?: number
 }
 
@@ -65,7 +68,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       await http.json(z.strictObject({}), 'PUT', `/v1/sessions/${path(session)}/blobs/${path(blob)}`, bytes)
     },
     blob: (session, blob) => http.bytes(`/v1/sessions/${path(session)}/blobs/${path(blob)}`),
-    pull: (session, after) => http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?after=${after}`),
+    pull: (session, after, bytes) => {
+      const query = `after=${after}${bytes === undefined ? '' : `&bytes=${bytes}`}`
+      return http.json(pageSchema, 'GET', `/v1/sessions/${path(session)}/events?${query}`)
+    },
     sessions: device => http.json(sessionListSchema, 'GET', `/v1/sessions?device=${path(device)}`),
     purged: async (device, erasures) => {
       await http.json(z.strictObject({}), 'POST', '/v1/erasures/purged', {device, erasures})
@@ -109,17 +115,17 @@ function nullWhenUnknown(error: unknown): null {
   throw error
 }
 
-/** 512 kbit a second. */
-const slowLineBytesPerMs = 64
-
-type ServerSentEvent = {id?: string | undefined; data: string}
+/** 64 kbit a second: what is sent gets the time that such a line needs for it. */
+const slowLineBytesPerMs = 8
 
 class Http {
   #cut = new AbortController()
   readonly #base: URL
+  readonly #token: TokenSource
 
   constructor(private readonly options: HttpLinkOptions) {
     this.#base = serverUrl(options.url, 'url')
+    this.#token = backedOffToken(options.token)
   }
 
   get online(): boolean {
@@ -127,31 +133,40 @@ class Http {
   }
 
   setOnline(online: boolean): void {
-    if (online && !this.online) this.#cut = new AbortController()
-    if (!online) this.#cut.abort(new HoldfastError('offline', 'the connection is switched off'))
+    if (online === this.online) return
+    if (online) {
+      this.#token.retry()
+      this.#cut = new AbortController()
+    } else this.#cut.abort(new HoldfastError('offline', 'the connection is switched off'))
   }
 
   async json<T>(schema: z.ZodType<T>, method: string, path: string, body?: unknown): Promise<T> {
-    const signal = this.#deadline(body instanceof Uint8Array ? body.length : 0)
-    const response = await this.#request(method, path, body, signal)
-    const answer = await response.json().catch(error => {
-      throw this.#unreachable(error)
-    })
-    return parse(schema, answer, `${method} ${path.split('?')[0]} answer`)
+    const answer = await this.#bounded(method, path, body)
+    return readJson(schema, answer, `${method} ${path.split('?')[0]}`)
   }
 
-  async bytes(path: string): Promise<Uint8Array> {
-    const response = await this.#request('GET', path, undefined, this.#deadline(limits.blobBytes))
-    const answer = await response.arrayBuffer().catch(error => {
-      throw this.#unreachable(error)
-    })
-    return new Uint8Array(answer)
+  bytes(path: string): Promise<Uint8Array> {
+    return this.#bounded('GET', path)
   }
 
-  /** Bytes that have to be carried get the time that a slow line needs for them. */
-  #deadline(bytes: number): AbortSignal {
-    const ms = (this.options.deadlineMs ?? 15_000) + Math.ceil(bytes / slowLineBytesPerMs)
-    return AbortSignal.any([AbortSignal.timeout(ms), this.#cut.signal])
+  /** One request and its whole answer, which may take as long as something of it arrives. [SYNC-8] */
+  async #bounded(method: string, path: string, body?: unknown): Promise<Uint8Array> {
+    const sent = payloadOf(body)
+    const silence = this.#silence(sent)
+    try {
+      const signal = AbortSignal.any([silence.signal, this.#cut.signal])
+      const response = await this.#request(method, path, sent, signal, silence)
+      return await readBytes(response, bytes => silence.heard(bytes))
+    } catch (error) {
+      throw this.#unreachable(error)
+    } finally {
+      silence.stop()
+    }
+  }
+
+  #silence(sent: Payload | null): Silence {
+    const deadlineMs = this.options.deadlineMs ?? 15_000
+    return new Silence(deadlineMs + Math.ceil((sent?.bytes.length ?? 0) / slowLineBytesPerMs), deadlineMs)
   }
 
   /** The events of a server-sent stream; breaks it after a long silence, since a dead connection says nothing. */
@@ -162,29 +177,23 @@ class Http {
     signal: AbortSignal,
     trace: Record<string, string> = {},
   ): Promise<ReadableStream<ServerSentEvent>> {
-    const starting = new AbortController()
-    const timer = setTimeout(
-      () => starting.abort(new HoldfastError('deadline', `${path}: no answer in time`)),
-      this.options.deadlineMs ?? 15_000,
-    )
+    const sent = payloadOf(body)
+    const starting = this.#silence(sent)
     try {
       const all = AbortSignal.any([signal, starting.signal, this.#cut.signal])
-      const response = await this.#request(method, path, body, all, trace)
-      if (!response.body) throw new HoldfastError('internal', `${path}: the answer has no body`)
-      return response.body
-        .pipeThrough(breakOnSilence(this.options.silenceMs ?? 45_000, all), {signal: all})
-        .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-        .pipeThrough(new EventSourceParserStream())
+      const response = await this.#request(method, path, sent, all, starting, trace)
+      return eventsOf(response, {silenceMs: this.options.silenceMs ?? 45_000, signal: all, what: path})
+    } catch (error) {
+      throw this.#unreachable(error)
     } finally {
-      clearTimeout(timer)
+      starting.stop()
     }
   }
 
   async live(onMessage: (message: z.infer<typeof liveMessageSchema>) => void, signal: AbortSignal): Promise<void> {
-    const stream = await this.stream('GET', '/v1/live', undefined, signal)
     try {
-      for await (const event of stream) {
-        const message = liveMessageSchema.safeParse(JSON.parse(event.data))
+      for await (const {data} of await this.stream('GET', '/v1/live', undefined, signal)) {
+        const message = liveMessageSchema.safeParse(jsonOrNull(data))
         // A message of a newer server is no reason to hang up: pokes carry no truth.
         if (message.success) onMessage(message.data)
       }
@@ -196,32 +205,31 @@ class Http {
   async #request(
     method: string,
     path: string,
-    body: unknown,
+    sent: Payload | null,
     signal: AbortSignal,
+    silence: Silence,
     trace: Record<string, string> = {},
   ): Promise<Response> {
     this.#cut.signal.throwIfAborted()
-    const token = await beforeAbort(signal, this.options.token()).catch(error => {
-      throw this.#unreachable(error)
-    })
-    const bytes = body instanceof Uint8Array
+    const token = await beforeAbort(signal, this.#token.get())
     const headers = {
       ...trace,
       authorization: `Bearer ${token}`,
       [protocolHeader]: String(protocolVersion),
-      ...(body !== undefined && {'content-type': bytes ? 'application/octet-stream' : 'application/json'}),
+      ...(sent && {'content-type': sent.type}),
     }
     const send = tracedFetch(this.options.fetch ?? fetch)
     const response = await send(routeUrl(this.#base, path), {
       method,
       headers,
       signal,
-      ...(body !== undefined && {body: bytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)}),
-    }).catch(error => {
-      throw this.#unreachable(error)
+      // An answer that something between has kept is older than what it is asked for.
+      cache: 'no-store',
+      ...(sent && {body: sent.bytes}),
     })
+    silence.begun()
     if (response.ok) return response
-    const error = await readError(response)
+    const error = readError(response, await readBytes(response, bytes => silence.heard(bytes)), Date.now())
     if (HoldfastError.is(error, 'token_expired', 'unauthenticated')) this.options.onTokenRefused?.()
     throw error
   }
@@ -229,19 +237,26 @@ class Http {
   #unreachable(error: unknown): unknown {
     if (this.#cut.signal.aborted) return this.#cut.signal.reason
     if (error instanceof HoldfastError) return error
-    if (error instanceof DOMException && error.name === 'TimeoutError') {
-      return new HoldfastError('deadline', 'the server did not answer in time', {cause: error})
-    }
     if (error instanceof DOMException && error.name === 'AbortError') return error
     return new HoldfastError('offline', 'the server cannot be reached', {cause: error})
   }
 }
 
-async function readError(response: Response): Promise<HoldfastError> {
-  const body = z.object({error: errorBodySchema}).safeParse(await response.json().catch(() => null))
-  if (body.success) return HoldfastError.fromBody(body.data.error)
-  // Not ours: a proxy or a crashed host answered. What was asked may or may not have happened.
-  return new HoldfastError('offline', `the server answered with status ${response.status} and no readable error`)
+type Payload = {bytes: Uint8Array<ArrayBuffer>; type: string}
+
+/** Encoded before it is sent: how long it may take depends on how many bytes there are. */
+function payloadOf(body: unknown): Payload | null {
+  if (body === undefined) return null
+  if (body instanceof Uint8Array) return {bytes: body as Uint8Array<ArrayBuffer>, type: 'application/octet-stream'}
+  return {bytes: new TextEncoder().encode(JSON.stringify(body)), type: 'application/json'}
+}
+
+function jsonOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 /** Whoever brings the token may never answer; the request's own deadline holds for it too. */
@@ -249,23 +264,5 @@ function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), {once: true})
     work.then(resolve, reject)
-  })
-}
-
-function breakOnSilence(ms: number, signal: AbortSignal): TransformStream<Uint8Array, Uint8Array> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const arm = (out: TransformStreamDefaultController) => {
-    clearTimeout(timer)
-    timer = setTimeout(() => out.error(new HoldfastError('offline', 'the live connection went silent')), ms)
-  }
-  // An armed timer would keep a finished process alive.
-  signal.addEventListener('abort', () => clearTimeout(timer), {once: true})
-  return new TransformStream({
-    start: arm,
-    transform: (chunk, out) => {
-      arm(out)
-      out.enqueue(chunk)
-    },
-    flush: () => clearTimeout(timer),
   })
 }

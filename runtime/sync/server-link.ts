@@ -15,7 +15,8 @@ import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, Session
  */
 export interface ServerLink {
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
-  pull(session: SessionId, after: number): Promise<Page>
+  /** A page of what follows `after`, of at most about so many bytes. */
+  pull(session: SessionId, after: number, bytes?: number): Promise<Page>
   /**
    * Keeps bytes that an event will name, once however often they come; `budget_exhausted` when there is no room for them,
    * and then the event is taken without them. [LOG-5]

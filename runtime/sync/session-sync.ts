@@ -6,11 +6,19 @@ import type {EventVerdict} from '../protocol/wire.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {lackingBlobs, sendBlobs, untilBlobs} from './blob-sync.ts'
+import {LinePace} from './line-pace.ts'
 import {acceptedInOrder, rejections} from './read-verdicts.ts'
 import type {ServerLink} from './server-link.ts'
 
-/** Room for the envelope of the request itself. */
-const batchBytes = limits.bodyBytes - 16 * 1024
+type SyncOptions = {
+  /** Bounds each request. */
+  pace?: LinePace
+  onRejected?: (verdicts: readonly EventVerdict[]) => void
+  /** The server has taken something new, up to this head. */
+  onPushed?: (head: number) => void
+  /** The server has no room for bytes that an event names. */
+  onNoRoom?: () => void
+}
 
 /**
  * Brings one session level with the server: pushes what is pending, oldest first, and pulls what is missing.
@@ -20,15 +28,16 @@ export async function syncSession(
   link: ServerLink,
   store: DeviceStore,
   log: SessionLog,
-  onRejected?: (verdicts: readonly EventVerdict[]) => void,
+  {pace = new LinePace(), onRejected, onPushed, onNoRoom}: SyncOptions = {},
 ): Promise<void> {
   let sentAgain = false
   for (;;) {
     const events = untilBlobs(await store.pending(log.id, limits.batchEvents))
-    const batch = withinBytes(events.map(asStored))
+    const batch = withinBytes(events.map(asStored), pace.bytes)
     if (batch.length === 0) break
-    await sendBlobs(link, store, log.id, events)
-    const {verdicts, head} = await link.push(log.id, batch)
+    await sendBlobs(link, store, log.id, events, onNoRoom)
+    const {verdicts, head} = await pace.measure(() => link.push(log.id, batch))
+    if (verdicts.some(({status}) => status === 'accepted')) onPushed?.(head)
     const lacking = lackingBlobs(verdicts)
     for (const id of lacking) await store.markBlob(log.id, id, 'unsent')
     if (lacking.length > 0 && sentAgain) {
@@ -40,7 +49,7 @@ export async function syncSession(
     }
     await log.receive(acceptedInOrder(batch, verdicts))
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
-    if (log.head < head) await pullSession(link, log)
+    if (log.head < head) await pullSession(link, log, pace)
     const refused = rejections(verdicts)
     await log.reject(refused)
     if (refused.length > 0) onRejected?.(verdicts)
@@ -49,14 +58,17 @@ export async function syncSession(
 }
 
 /** Pulls pages until nothing is missing. */
-export async function pullSession(link: ServerLink, log: SessionLog): Promise<void> {
-  for (;;) {
-    const before = log.head
-    const page = await link.pull(log.id, before)
-    await log.receive(page.events)
-    // A server that says "more" but sends nothing new must not make us loop.
-    if (!page.more || log.head === before) return
-  }
+export async function pullSession(link: ServerLink, log: SessionLog, pace = new LinePace()): Promise<void> {
+  while (await pullPage(link, log, pace)) {}
+}
+
+/** Pulls one page and stores it before anything else is asked; true when there is more. [SYNC-8] */
+export async function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace()): Promise<boolean> {
+  const before = log.head
+  const page = await pace.measure(() => link.pull(log.id, before, pace.bytes))
+  await log.receive(page.events)
+  // A server that says "more" but sends nothing new must not make us loop.
+  return page.more && log.head > before
 }
 
 function progressed(batch: readonly Envelope[], pending: readonly LoggedEvent[]): boolean {
@@ -69,12 +81,12 @@ function asStored(event: LoggedEvent): Envelope {
   return envelope
 }
 
-function withinBytes(events: readonly Envelope[]): Envelope[] {
+function withinBytes(events: readonly Envelope[], most: number): Envelope[] {
   let bytes = 0
   const batch: Envelope[] = []
   for (const event of events) {
     bytes += jsonBytes(event) + 1
-    if (bytes > batchBytes && batch.length > 0) break
+    if (bytes > most && batch.length > 0) break
     batch.push(event)
   }
   return batch

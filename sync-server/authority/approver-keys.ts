@@ -28,6 +28,9 @@ export async function registerKey(authority: Authority, principal: Principal, wi
     })
   }
   const inForce = (await store.keys.list(principal)).filter(({revokedAt}) => revokedAt === null)
+  // Its answer may have been lost: the same key again is the same device.
+  const known = inForce.find(({publicKey}) => publicKey === wish.publicKey)
+  if (known) return shown(known)
   if (inForce.length >= keysOfOne) {
     throw new HoldfastError('refused', `At most ${keysOfOne} keys may be in force; revoke one first.`)
   }

@@ -1,4 +1,5 @@
 import {sessionIdSchema} from '../../runtime/protocol/ids.ts'
+import {limits} from '../../runtime/protocol/version.ts'
 import {pageSchema, pushAnswerSchema, pushSchema} from '../../runtime/protocol/wire.ts'
 import {admitEvents} from '../authority/admit-events.ts'
 import type {Authority} from '../authority/authority.ts'
@@ -24,7 +25,11 @@ const pullEvents = route({
   path: '/v1/sessions/:session/events',
   summary: 'A page of confirmed events, oldest first, after a sequence number.',
   params: {session: sessionIdSchema},
-  query: {after: digits('a sequence number').default('0').transform(Number)},
+  query: {
+    after: digits('a sequence number').default('0').transform(Number),
+    /** What the page may hold; at least one event comes all the same. */
+    bytes: digits('a number of bytes', 9).default(String(limits.bodyBytes)).transform(Number),
+  },
   answers: {200: pageSchema},
   errors: ['not_found', 'erased'],
 })
@@ -36,8 +41,8 @@ export function eventRoutes(app: App, authority: Authority, worker: DueWorker): 
     return {verdicts, head}
   })
 
-  handle(app, pullEvents, async ({params: {session}, query: {after}, principal}) => {
-    const page = await authority.store.sessions.page(principal, session, after)
+  handle(app, pullEvents, async ({params: {session}, query: {after, bytes}, principal}) => {
+    const page = await authority.store.sessions.page(principal, session, after, undefined, bytes)
     if (!page) throw await goneError(authority.store, principal, session)
     const last = page.events.at(-1)?.seq ?? after
     // Read before the events were: an event that committed in between may already be on this page.

@@ -14,7 +14,8 @@ export function pgSessions(sql: Sql): SessionStore {
   return {
     locked: (key, work) => withRetry(() => sql.transaction(tx => inLock(tx, key, work))),
     list: (owner, limit) => list(sql, owner, limit),
-    page: (owner, session, after, kinds) => page(sql, {owner, session, after}, kinds),
+    page: (owner, session, after, kinds, bytes = limits.bodyBytes) =>
+      page(sql, {owner, session, after, bytes: Math.min(bytes, limits.bodyBytes)}, kinds),
     state: async (owner, session) => {
       const [row] = await sql.query<{state: string}>(
         'SELECT state FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
@@ -115,7 +116,7 @@ async function list(sql: Sql, owner: Owner, limit: number): Promise<SessionSumma
 
 async function page(
   sql: Sql,
-  {owner, session, after}: {owner: Owner; session: SessionId; after: number},
+  {owner, session, after, bytes}: {owner: Owner; session: SessionId; after: number; bytes: number},
   kinds?: readonly Kind[],
 ): Promise<{events: Envelope[]; head: number} | null> {
   // The head first: an event that commits between the two reads makes `more` late, never wrong.
@@ -132,7 +133,7 @@ async function page(
          SELECT seq, body, bytes FROM hf_events
          WHERE tenant = $1 AND session = $2 AND seq > $3 ${ofKinds} ORDER BY seq LIMIT $4) AS candidates) AS sized
      WHERE total <= $5 OR total = bytes ORDER BY seq`,
-    [owner.tenant, session, after, limits.pageEvents, limits.bodyBytes],
+    [owner.tenant, session, after, limits.pageEvents, bytes],
   )
   return {events: rows.map(readRow), head: Number(found.head)}
 }

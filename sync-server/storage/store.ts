@@ -80,7 +80,7 @@ export interface SessionStore {
   /** The subject's sessions, latest first, at most `limit`. */
   list(owner: Owner, limit: number): Promise<SessionSummary[]>
   /**
-   * Confirmed events with `seq > after`, oldest first, bounded by `limits`; gapless, or with `kinds` only those and no
+   * Confirmed events with `seq > after`, oldest first, bounded by `limits` and by `bytes`, though one comes always; gapless, or with `kinds` only those and no
    * look at any other. Null as above.
    */
   page(
@@ -88,6 +88,7 @@ export interface SessionStore {
     session: SessionId,
     after: number,
     kinds?: readonly Kind[],
+    bytes?: number,
   ): Promise<{events: Envelope[]; head: number} | null>
   /** Control state as of the last commit; null as above. */
   state(owner: Owner, session: SessionId): Promise<SessionState | null>

@@ -54,7 +54,8 @@ describe('an answer', () => {
   const answers: [string, number, string, string][] = [
     ['that is not ours', 502, '<h1>Bad gateway</h1>', 'offline'],
     ['cut short', 200, '{"sessions": [', 'offline'],
-    ['of another shape', 200, '{"sessions": [{}]}', 'bad_input'],
+    ['of another shape', 200, '{"sessions": [{}]}', 'offline'],
+    ['that is a login page', 200, '<html>Sign in to the network</html>', 'offline'],
     ['with a typed error', 401, '{"error": {"code": "token_expired", "message": "expired"}}', 'token_expired'],
     ['with an error of a newer server', 418, '{"error": {"code": "teapot", "message": "x"}}', 'offline'],
   ]

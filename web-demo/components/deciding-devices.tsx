@@ -15,7 +15,7 @@ type Props = {inbox: Inbox; state: InboxState}
 /** Which devices of this person may sign decisions while there is no connection, this one first. [APP-4] */
 export function DecidingDevices({inbox, state: {ownKey, keys, connection, decisions}}: Props) {
   const {problem, run, dismiss} = useAction()
-  const apart = connection.state !== 'live'
+  const apart = connection.state !== 'live' && connection.state !== 'polling'
   const waiting = decisions.some(({refused}) => refused === null)
   return (
     <details className="lending devices">

@@ -46,7 +46,7 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, co
   const [failed, setFailed] = useState<{attempt: string; missing: Missing} | null>(null)
   const session = opened?.id === id ? opened : null
   const here = session !== null
-  const attempt = `${id} ${connection.state === 'live' ? 'with' : 'without'} the server`
+  const attempt = `${id} ${connection.state === 'live' || connection.state === 'polling' ? 'with' : 'without'} the server`
   useEffect(() => {
     let current = true
     if (!runtime || id === null || here) return

@@ -29,6 +29,7 @@ export function isUnderWay(status: Status): boolean {
 
 const connections: Record<Connection['state'], {words: string; tone: Tone}> = {
   live: {words: 'Connected', tone: 'done'},
+  polling: {words: 'Connected, updates every few seconds', tone: 'done'},
   connecting: {words: 'Connecting', tone: 'quiet'},
   cut: {words: 'Offline by choice', tone: 'waiting'},
   unreachable: {words: 'Server out of reach', tone: 'waiting'},

@@ -1,0 +1,48 @@
+import {HoldfastError} from '../protocol/errors.ts'
+import {backoffMs} from './back-off.ts'
+
+export type TokenSource = {
+  get(): Promise<string>
+  /** Forgets the pause: the person or the network has changed something. */
+  retry(): void
+}
+
+/**
+ * Asks `token` once at a time, and after a failure not again before a growing pause is over: until then the same error
+ * is thrown at once. Otherwise every request would ask a login that is down. [SYNC-6]
+ */
+export function backedOffToken(token: () => Promise<string>, now = Date.now, random = Math.random): TokenSource {
+  let asking: Promise<string> | null = null
+  let failures = 0
+  let failed: {error: unknown; until: number} | null = null
+
+  const ask = async () => {
+    try {
+      const value = await token()
+      failures = 0
+      failed = null
+      return value
+    } catch (caught) {
+      // Nobody has brought one yet, which costs nothing to ask again.
+      if (HoldfastError.is(caught, 'unauthenticated')) throw caught
+      failures += 1
+      const error = HoldfastError.from(caught, 'offline')
+      failed = {error, until: now() + backoffMs(failures, random())}
+      throw error
+    } finally {
+      asking = null
+    }
+  }
+
+  return {
+    async get() {
+      if (failed && now() < failed.until) throw failed.error
+      asking ??= ask()
+      return await asking
+    },
+    retry() {
+      failed = null
+      failures = 0
+    },
+  }
+}

@@ -1,0 +1,29 @@
+/** Why a pause ended: its time was over, somebody hurries, or what it was measured by has changed. */
+export type Woken = 'over' | 'hurry' | 'changed'
+
+/** A pause that can be ended early; a hurry that comes between two pauses skips the next. */
+export class Pause {
+  #wake: ((why: Woken) => void) | null = null
+  #skip = false
+
+  /** Null waits until it is ended. */
+  wait(ms: number | null): Promise<Woken> {
+    if (this.#skip) {
+      this.#skip = false
+      return Promise.resolve('hurry')
+    }
+    return new Promise(resolve => {
+      const timer = ms === null ? undefined : setTimeout(() => this.#wake?.('over'), ms)
+      this.#wake = why => {
+        this.#wake = null
+        clearTimeout(timer)
+        resolve(why)
+      }
+    })
+  }
+
+  end(why: Exclude<Woken, 'over'> = 'hurry'): void {
+    if (this.#wake) this.#wake(why)
+    else if (why === 'hurry') this.#skip = true
+  }
+}

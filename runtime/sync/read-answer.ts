@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import {errorBodySchema, HoldfastError} from '../protocol/errors.ts'
+import {retryAfterMs} from '../protocol/retry-after.ts'
+
+/** The whole body; `heard` is called with the size of every piece as it arrives. */
+export async function readBytes({body}: Response, heard: (bytes: number) => void): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  let length = 0
+  const reader = body?.getReader()
+  for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+    pieces.push(piece.value)
+    length += piece.value.length
+    heard(piece.value.length)
+  }
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}
+
+/** What a 2xx answer holds, checked. Anything else than JSON of that shape comes from somebody between, such as a login page. */
+export function readJson<T>(schema: z.ZodType<T>, bytes: Uint8Array, what: string): T {
+  const answer = schema.safeParse(jsonOf(bytes))
+  if (answer.success) return answer.data
+  const [issue] = answer.error.issues
+  throw new HoldfastError('offline', `${what}: what answered is not the server, or one of another version`, {
+    details: {field: issue?.path.join('.') ?? '', expected: issue?.message ?? 'JSON'},
+  })
+}
+
+const answerSchema = z.object({error: errorBodySchema})
+
+/**
+ * The server's own error; any other page of a proxy or a crashed host is `offline`, since what was asked may or may not
+ * have happened. Either keeps the pause that the answer asked for. [SYNC-4]
+ */
+export function readError({status, headers}: Response, bytes: Uint8Array, now: number): HoldfastError {
+  const pause = retryAfterMs(headers, now)
+  const asked: Record<string, number> = pause === null ? {} : {retryAfterMs: pause}
+  const body = answerSchema.safeParse(jsonOf(bytes))
+  if (!body.success) {
+    const message = `the server answered with status ${status} and no readable error`
+    return new HoldfastError('offline', message, {details: {status, ...asked}})
+  }
+  const {details, ...error} = body.data.error
+  return HoldfastError.fromBody({...error, details: {...asked, ...details}})
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,191 @@
+import type {Environment} from '../protocol/environment.ts'
+import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
+import type {SessionId} from '../protocol/ids.ts'
+import type {EventVerdict} from '../protocol/wire.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import type {SessionLog} from '../storage/session-log.ts'
+import {retryPauseMs} from './back-off.ts'
+import {sendLeftBlobs} from './blob-sync.ts'
+import {LinePace} from './line-pace.ts'
+import type {ServerLink} from './server-link.ts'
+import {pullPage, syncSession} from './session-sync.ts'
+
+/** What a host is told of the sessions. */
+export type TurnEvents = {
+  /** Blobs that the server had no room for are there now. */
+  onBlobsSent?(session: SessionId): void
+  /** The server takes nothing of this session, for good, and why; null once it takes something again. */
+  onRefused(session: SessionId, error: HoldfastError | null): void
+  /** A session fails again and again although the server is there; it is tried again, and null says that it went. */
+  onStalled(session: SessionId, error: HoldfastError | null): void
+  /** The server has refused some of what was pushed; it is kept here with its reasons. */
+  onRejected?(log: SessionLog, verdicts: readonly EventVerdict[]): void
+}
+
+type Parts = TurnEvents & {
+  link: ServerLink
+  store: DeviceStore
+  environment: Environment
+  openLog(session: SessionId): Promise<SessionLog>
+  outOfReach(error: HoldfastError): void
+  answered(): void
+  /** The server has taken something; its streams are poked about it. */
+  pushed(session: SessionId, head: number): void
+  pulled(): void
+  erased(session: SessionId, error: HoldfastError): Promise<void>
+  /** This session is to have another turn. */
+  again(session: SessionId): void
+}
+
+/** Codes that the same request would get again; everything else may pass. */
+const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'refused', 'unreadable_event'] as const
+
+/** Milliseconds until blobs are offered again that the server had no room for: each try carries the bytes. */
+const leftBlobsMs = 600_000
+
+/** One turn of a session: what is pending here goes out, and one page of what is missing comes in. What fails is repeated with back-off. */
+export class SessionTurns {
+  /** Sessions that are not tried again by themselves until the server speaks of them or the stream is new. */
+  readonly #refused = new Set<SessionId>()
+  readonly #failures = new Map<SessionId, number>()
+  readonly #stalled = new Map<SessionId, number>()
+  readonly #retries = new Map<SessionId, ReturnType<typeof setTimeout>>()
+  readonly #leftBlobs = new Map<SessionId, ReturnType<typeof setTimeout> | null>()
+  readonly #pace = new LinePace()
+  #closed = false
+
+  constructor(private readonly parts: Parts) {}
+
+  isRefused(session: SessionId): boolean {
+    return this.#refused.has(session)
+  }
+
+  /** It failed, and is tried again after a pause. */
+  isWaiting(session: SessionId): boolean {
+    return this.#retries.has(session)
+  }
+
+  /** A new stream, or the person hurries: nothing waits for its pause any longer. Answers with what did. */
+  forget(): SessionId[] {
+    const waiting = [...this.#retries.keys()]
+    for (const timer of this.#retries.values()) clearTimeout(timer)
+    this.#retries.clear()
+    this.#failures.clear()
+    return waiting
+  }
+
+  close(): void {
+    this.#closed = true
+    this.forget()
+    for (const timer of this.#leftBlobs.values()) clearTimeout(timer ?? undefined)
+  }
+
+  /** Never throws. */
+  async take(session: SessionId, head: number): Promise<'level' | 'more'> {
+    try {
+      const log = await this.parts.openLog(session)
+      const more = await this.#level(log, head)
+      this.parts.answered()
+      this.#went(session)
+      return more ? 'more' : 'level'
+    } catch (error) {
+      await this.#failed(session, HoldfastError.from(error))
+      return 'level'
+    }
+  }
+
+  /** True when the server has more than this turn has brought. */
+  async #level(log: SessionLog, head: number): Promise<boolean> {
+    const {link, store, onRejected, pushed} = this.parts
+    const before = log.head
+    // What is only here is not known there yet: to pull it would fail, and nothing would ever be pushed.
+    if (log.head < head && !isOnlyHere(log)) await pullPage(link, log, this.#pace)
+    await syncSession(link, store, log, {
+      pace: this.#pace,
+      onRejected: verdicts => onRejected?.(log, verdicts),
+      onPushed: head => pushed(log.id, head),
+      onNoRoom: () => this.#offerLeftLater(log.id),
+    })
+    await this.#sendLeft(log.id)
+    if (log.head > before) this.parts.pulled()
+    // A server that names a head and sends nothing must not make us loop.
+    return log.head < head && log.head > before
+  }
+
+  #went(session: SessionId): void {
+    this.#failures.delete(session)
+    clearTimeout(this.#retries.get(session))
+    this.#retries.delete(session)
+    if (this.#refused.delete(session)) this.parts.onRefused(session, null)
+    if (this.#stalled.delete(session)) this.parts.onStalled(session, null)
+  }
+
+  async #failed(session: SessionId, error: HoldfastError): Promise<void> {
+    if (this.#closed) return
+    if (HoldfastError.is(error, ...forGood)) {
+      this.#refused.add(session)
+      this.parts.onRefused(session, error)
+      return
+    }
+    if (HoldfastError.is(error, 'erased') && (await succeeds(this.parts.erased(session, error)))) return
+    const outOfReach = isOutOfReach(error)
+    if (outOfReach) this.parts.outOfReach(error)
+    else this.#stall(session, error)
+    const failures = (this.#failures.get(session) ?? 0) + 1
+    this.#failures.set(session, failures)
+    this.#retryLater(session, retryPauseMs(error, failures, this.parts.environment.random()))
+  }
+
+  /** Once may be the moment's; from the second time on whoever looks at the session should know why it does not go on. */
+  #stall(session: SessionId, error: HoldfastError): void {
+    const failures = (this.#stalled.get(session) ?? 0) + 1
+    this.#stalled.set(session, failures)
+    if (failures > 1) this.parts.onStalled(session, error)
+  }
+
+  /** One retry at a time for each session, however often it fails. [SYNC-6] */
+  #retryLater(session: SessionId, pauseMs: number): void {
+    if (this.#closed || this.#retries.has(session)) return
+    const timer = setTimeout(() => {
+      this.#retries.delete(session)
+      this.parts.again(session)
+    }, pauseMs)
+    this.#retries.set(session, timer)
+  }
+
+  async #sendLeft(session: SessionId): Promise<void> {
+    if (this.#leftBlobs.has(session)) return
+    // Until it is known what is left, nobody else tries.
+    this.#leftBlobs.set(session, null)
+    try {
+      const {sent, left} = await sendLeftBlobs(this.parts.link, this.parts.store, session)
+      if (sent > 0) this.parts.onBlobsSent?.(session)
+      if (left > 0) this.#offerLeftLater(session)
+    } catch (error) {
+      this.#leftBlobs.delete(session)
+      throw error
+    }
+  }
+
+  #offerLeftLater(session: SessionId): void {
+    if (this.#closed) return
+    clearTimeout(this.#leftBlobs.get(session) ?? undefined)
+    const timer = setTimeout(() => {
+      this.#leftBlobs.delete(session)
+      this.parts.again(session)
+    }, leftBlobsMs)
+    this.#leftBlobs.set(session, timer)
+  }
+}
+
+function succeeds(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Opened here and not confirmed yet. */
+function isOnlyHere({state, record}: SessionLog): boolean {
+  return state.session !== null && record.confirmed.session === null
+}
