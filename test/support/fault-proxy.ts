@@ -19,7 +19,7 @@ export type Fault = {
   dropAnswer?: boolean
   /** The server gets the request twice, one after the other; the second answer travels on. */
   twice?: boolean
-  /** Called at a stage of the call, which waits: before the server hears of it, with half of the body sent, with the answer ready. */
+  /** Called at a stage of the call, which waits, whenever the fault was added: before the server hears of it, with half of the body sent, with the answer ready. */
   onRequest?: () => Promise<void>
   onHalf?: () => Promise<void>
   onAnswer?: () => Promise<void>
@@ -72,7 +72,8 @@ export interface FaultProxy {
 export async function openFaultProxy(port: number | null = null): Promise<FaultProxy> {
   const relay = new Relay()
   relay.point(port)
-  const server = createServer((request, response) => void relay.take(request, response))
+  // A caller that goes away in the middle of its request is no fault of the proxy.
+  const server = createServer((request, response) => void relay.take(request, response).catch(() => response.destroy()))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -94,7 +95,7 @@ export function closeServer(server: Server): Promise<void> {
   })
 }
 
-type Sent = {port: number; request: IncomingMessage; body: Buffer; faults: readonly Fault[]}
+type Sent = {call: Call; port: number; request: IncomingMessage; body: Buffer; faults: readonly Fault[]}
 
 class Relay {
   readonly calls: Call[] = []
@@ -132,15 +133,15 @@ class Relay {
     const leave = await this.#enter()
     response.once('close', leave)
     if (response.destroyed) leave()
+    await this.#stage(call, 'onRequest')
     const faults = this.#take(call)
-    await each(faults, 'onRequest')
     const answer = faults.find(fault => fault.answer)?.answer
     const body = await buffer(request)
     for (const {onBody} of faults) onBody?.(body.toString())
     if (answer) {
       response.writeHead(answer.status, answer.headers).end(answer.body ?? '')
     } else if (this.#port === null || response.destroyed || faults.some(({refuse}) => refuse)) response.destroy()
-    else await this.#forward({port: this.#port, request, body, faults}, response)
+    else await this.#forward({port: this.#port, request, call, body, faults}, response)
   }
 
   async #enter(): Promise<() => void> {
@@ -156,23 +157,45 @@ class Relay {
   }
 
   #take(call: Call): Fault[] {
-    const matching = [...this.#faults].filter(([fault, left]) => left > 0 && (fault.match?.(call) ?? true))
-    for (const [fault, left] of matching) this.#faults.set(fault, left - 1)
-    return matching.map(([fault]) => fault)
+    const matching = this.#matching(call)
+    for (const fault of matching) this.#faults.set(fault, (this.#faults.get(fault) ?? 0) - 1)
+    return matching
+  }
+
+  #matching(call: Call): Fault[] {
+    return [...this.#faults]
+      .filter(([fault, left]) => left > 0 && (fault.match?.(call) ?? true))
+      .map(([fault]) => fault)
+  }
+
+  /** Asked anew at every stage: a fault may be added while the call is on its way. */
+  async #stage(call: Call, stage: Stage): Promise<void> {
+    for (const fault of this.#matching(call)) await fault[stage]?.()
   }
 
   async #forward(sent: Sent, response: ServerResponse): Promise<void> {
     try {
-      if (sent.faults.some(({twice}) => twice)) await buffer(await send(sent, response))
-      const answer = await send(sent, response)
-      await this.#answer(answer, sent.faults, response)
+      const half = () => this.#stage(sent.call, 'onHalf')
+      if (sent.faults.some(({twice}) => twice)) await buffer(await send(sent, response, half))
+      const answer = await send(sent, response, half)
+      await this.#answer(sent.call, answer, sent.faults, response)
     } catch {
       response.destroy()
     }
   }
 
-  async #answer(answer: IncomingMessage, faults: readonly Fault[], response: ServerResponse): Promise<void> {
-    await each(faults, 'onAnswer')
+  async #answer(
+    call: Call,
+    answer: IncomingMessage,
+    faults: readonly Fault[],
+    response: ServerResponse,
+  ): Promise<void> {
+    answer.on('data', (chunk: Buffer) => {
+      for (const {onChunk} of this.#matching(call)) onChunk?.(chunk.toString())
+    })
+    // Listening lets it flow, and nothing may be lost before it is passed on.
+    answer.pause()
+    await this.#stage(call, 'onAnswer')
     if (response.destroyed) return
     if (faults.some(({dropAnswer}) => dropAnswer)) {
       await buffer(answer)
@@ -180,7 +203,7 @@ class Relay {
       return
     }
     const through = transforms(faults)
-    const body = through.reduce<NodeJS.ReadableStream>((source, next) => source.pipe(next), heard(answer, faults))
+    const body = through.reduce<NodeJS.ReadableStream>((source, next) => source.pipe(next), answer)
     // Either side that goes away takes the other one along, so that nobody waits for a dead peer.
     for (const stream of [answer, ...through]) stream.once('error', () => response.destroy())
     answer.once('aborted', () => response.destroy())
@@ -209,7 +232,11 @@ class Relay {
 }
 
 /** Sends the request; its second half waits for every `onHalf`. */
-async function send({port, request, body, faults}: Sent, response: ServerResponse): Promise<IncomingMessage> {
+async function send(
+  {port, request, body, faults}: Sent,
+  response: ServerResponse,
+  half: () => Promise<void>,
+): Promise<IncomingMessage> {
   const headers = without(request.headers, faults, 'stripRequest')
   const onward = ask({host: '127.0.0.1', port, method: request.method, path: request.url, headers, agent: false})
   response.once('close', () => onward.destroy())
@@ -221,25 +248,13 @@ async function send({port, request, body, faults}: Sent, response: ServerRespons
   answered.catch(() => undefined)
   if (faults.some(({onHalf}) => onHalf)) {
     onward.write(body.subarray(0, body.length / 2))
-    await each(faults, 'onHalf')
+    await half()
     if (!onward.destroyed) onward.end(body.subarray(body.length / 2))
   } else onward.end(body)
   return await answered
 }
 
-async function each(faults: readonly Fault[], stage: 'onRequest' | 'onHalf' | 'onAnswer'): Promise<void> {
-  for (const fault of faults) await fault[stage]?.()
-}
-
-function heard(answer: IncomingMessage, faults: readonly Fault[]): IncomingMessage {
-  const listeners = faults.flatMap(({onChunk}) => onChunk ?? [])
-  if (listeners.length === 0) return answer
-  answer.on('data', (chunk: Buffer) => {
-    for (const listener of listeners) listener(chunk.toString())
-  })
-  // Listening lets it flow, and nothing may be lost before it is passed on.
-  return answer.pause()
-}
+type Stage = 'onRequest' | 'onHalf' | 'onAnswer'
 
 function transforms(faults: readonly Fault[]): Duplex[] {
   return faults.flatMap(({gzip, buffer, holdAfterBytes, delayMs, bytesPerSecond, cutAfterBytes}) => [

@@ -179,10 +179,21 @@ describe('the keys of approvers', () => {
     expect([answer.status, answer.body.error.code]).toEqual([400, 'bad_input'])
   })
 
+  test('[APP-4] the same key again, after an answer that was lost, is the same device', async () => {
+    const who = {tenant: 'intent-keys', subject: 'ada'}
+    const {publicKey} = await approverDevice()
+    const add = () => call<ApproverKey>(server, who, '/v1/approver-keys', {publicKey, label: 'x'})
+    const {body: first} = await add()
+    expect((await add()).body).toEqual(first)
+    expect((await call<{keys: ApproverKey[]}>(server, who, '/v1/approver-keys')).body.keys).toHaveLength(1)
+  })
+
   test('[APP-4] the twenty-first is refused until one is revoked', async () => {
     const who = {tenant: 'intent-keys', subject: 'max'}
-    const {publicKey} = await approverDevice()
-    const add = () => call<ApproverKey & {error?: ErrorBody}>(server, who, '/v1/approver-keys', {publicKey, label: 'x'})
+    const add = async () => {
+      const {publicKey} = await approverDevice()
+      return call<ApproverKey & {error?: ErrorBody}>(server, who, '/v1/approver-keys', {publicKey, label: 'x'})
+    }
     const [first] = await Promise.all(Array.from({length: 20}, add))
     expect((await add()).status).toBe(409)
     await call(server, who, `/v1/approver-keys/${first?.body.key}/revocation`, {})
