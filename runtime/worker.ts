@@ -80,8 +80,10 @@ export function serveAgent<Served extends Agent>(
           log,
         }),
       )
+      const {storage: kind, recovery} = database
       return {
         service: device.service,
+        storage: {kind, persisted: null, recovery},
         async close() {
           await device.close()
           await database.close()

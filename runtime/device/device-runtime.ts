@@ -189,8 +189,10 @@ class DeviceRuntime {
     return {
       openSession: async (id, how) => {
         const session = await open(id)
-        if (how) await this.#write(session, {id: how.event, kind: 'session.opened', data: this.#opening(how)})
-        else await this.#requireSession(session.log)
+        if (!how) return await this.#requireSession(session.log)
+        const opened = {id: how.event, kind: 'session.opened', data: this.#opening(how)} as const
+        // Asked for again after its answer was lost, it is open already.
+        if (!session.log.state.session) await this.#write(session, opened)
       },
       send: async (id, event, message) => this.#send(await open(id), event, message),
       cancel: async (id, event, reason) => this.#cancel(await open(id), event, reason),
@@ -303,8 +305,10 @@ class DeviceRuntime {
     const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
     const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
-    // Said again after its answer was lost, a message must not branch although the run has become active by it.
-    if (!branch || !elsewhere || (await this.parts.store.byIds([event])).some(known => known.session === log.id)) {
+    // Sent again after its answer was lost, a message stays where it was taken: here, or in the branch made for it.
+    const [known] = await this.parts.store.byIds([event])
+    if (known && known.session !== log.id) return known.session
+    if (!branch || !elsewhere || known) {
       await this.#write(session, draft)
       return log.id
     }

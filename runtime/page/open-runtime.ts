@@ -1,9 +1,12 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
+import type {Build} from '../platform/build.ts'
+import {delay} from '../platform/deadline.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {connectWorker} from '../platform/worker-client.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
+import type {Opening} from '../protocol/opening.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import {serverUrl} from '../protocol/server-url.ts'
@@ -12,6 +15,7 @@ import {type EditOutbox, flushEdits} from './edit-outbox.ts'
 import {leftEdits} from './left-edits.ts'
 import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
+import {type Source, sourceOf} from './source.ts'
 
 /** How a page reaches the one worker of this browser that owns the database and runs the agent. */
 export type RuntimeOptions = {
@@ -21,6 +25,12 @@ export type RuntimeOptions = {
   name?: string
   /** Leave out for a device that never syncs. `token` is asked again whenever the server refuses the last one. */
   sync?: {url: string; token: string | (() => Promise<string>)}
+  /**
+   * Names this build, such as the time it was made in ISO 8601; it must sort after the names of earlier builds. A page of
+   * a newer build takes the database over from one of an older build. Default: the address of the worker's script, where
+   * of two builds that differ the page that was loaded later counts as the newer one.
+   */
+  build?: string
   /** Milliseconds a call may take before it fails with `deadline`. Default 15,000. */
   deadlineMs?: number
 }
@@ -62,9 +72,23 @@ export interface Runtime {
 export interface BrowserRuntime extends Runtime {
   /** 'leader' owns the database; 'follower' goes through another tab. */
   subscribeRole(listener: (role: 'starting' | 'leader' | 'follower') => void): () => void
+  /**
+   * How far opening is, why it does not work and what is tried next; apart from the connection to the server.
+   *
+   * @example
+   * const unsubscribe = runtime.opening.subscribe(opening => {
+   *   if (opening.state === 'opening' && opening.cause) show(opening.cause.message)
+   * })
+   */
+  readonly opening: Source<Opening>
+  /** The newer build that another tab of this browser runs; null while there is none. A reload brings it. */
+  readonly newerBuild: Source<Build | null>
   /** Terminates this tab's worker at once, as a crash would, and starts another. */
   killWorker(): void
 }
+
+/** Milliseconds that the first token may take before the worker opens the database without it. */
+const firstTokenMs = 3_000
 
 /** Added to the deadline of reading a blob, which a slow line may first have to bring. */
 const blobMs = 135_000
@@ -73,9 +97,11 @@ const blobMs = 135_000
 export type WorkerConfig = {url: string | null; token: string | null}
 
 /**
- * Opens the runtime of this browser; the same call in a second tab joins the first tab's database.
+ * Opens the runtime of this browser; the same call in a second tab joins the first tab's database. Resolves at once:
+ * `opening` tells how far it is, and calls wait for it. Where this browser lacks something, `opening` has failed and
+ * names it.
  *
- * @throws HoldfastError `misconfigured` naming what this browser lacks, or the option that cannot work
+ * @throws HoldfastError `misconfigured` naming the option that cannot work
  * @example
  * const runtime = await openRuntime({
  *   worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
@@ -83,11 +109,12 @@ export type WorkerConfig = {url: string | null; token: string | null}
  * })
  */
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
-  const {worker, name = 'holdfast', sync, deadlineMs = 15_000} = options
+  const {worker, name = 'holdfast', sync, build, deadlineMs = 15_000} = options
   const url = sync ? serverUrl(sync.url, 'sync.url').href : null
-  const config: WorkerConfig = {url, token: await firstToken(sync)}
+  if (sync) checkToken(sync.token)
+  const config = firstConfig(url, sync)
   const deadlines = {blob: deadlineMs + blobMs}
-  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines})
+  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines, ...(build && {build})})
   const edits = new Set<EditOutbox>()
   const parts = {
     edits,
@@ -107,6 +134,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
       listener(client.role())
       return client.onRole(listener)
     },
+    opening: sourceOf(client.opening),
+    newerBuild: sourceOf(client.newerBuild),
     killWorker: () => client.kill(),
     async close() {
       stopTokens()
@@ -140,6 +169,12 @@ function keepEditsOfPage({
   }
 }
 
+/** A token that does not come must not keep the database from being opened; it is asked for again then. */
+async function firstConfig(url: string | null, sync: RuntimeOptions['sync']): Promise<WorkerConfig> {
+  const late = delay(firstTokenMs).then(() => null)
+  return {url, token: await Promise.race([firstToken(sync), late])}
+}
+
 /**
  * Offline there may be none; then the worker starts without and asks.
  *
@@ -150,11 +185,8 @@ export async function firstToken(
 ): Promise<string | null> {
   if (!sync) return null
   const {token} = sync
+  checkToken(token)
   if (typeof token === 'string') return token
-  if (typeof token !== 'function') {
-    const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`
-    throw new HoldfastError('misconfigured', message, {details: {field: 'sync.token'}})
-  }
   try {
     return await token()
   } catch {
@@ -180,4 +212,10 @@ function bringTokens(
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+function checkToken(token: unknown): void {
+  if (typeof token === 'string' || typeof token === 'function') return
+  const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`
+  throw new HoldfastError('misconfigured', message, {details: {field: 'sync.token'}})
 }

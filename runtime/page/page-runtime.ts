@@ -5,6 +5,8 @@ import {HoldfastError, parse} from '../protocol/errors.ts'
 import {
   type CorrelationId,
   deviceIdSchema,
+  type EventId,
+  eventIdSchema,
   type RunId,
   type SessionId,
   type StepId,
@@ -27,10 +29,11 @@ export interface Session {
    * Resolves when the message is durable on this device; it is not answered then. `policy` says what it does to a run
    * that is active, else the session's own policy does. Resolves with the session that took it: this one, or the branch
    * that the policy `fork` made for it. A run that it starts is pinned to `correlation`, else to one of its own. [RUN-3]
+   * Sent again with the same `id`, of `newEventId()`, a message whose outcome is unknown is stored once. [LOG-3]
    *
    * @throws HoldfastError `refused` when the policy is `reject` and a run is active
    */
-  send(text: string, options?: {policy?: BusyPolicy; correlation?: CorrelationId}): Promise<Session>
+  send(text: string, options?: {policy?: BusyPolicy; correlation?: CorrelationId; id?: string}): Promise<Session>
   /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
   settled(): Promise<SessionView>
   /** Told the view now and on every change; returns how to stop. */
@@ -95,10 +98,12 @@ export interface Session {
 /** A session that branched off another, with the effects that it does not undo. */
 export type Branch = Session & {readonly standing: StandingEffects}
 
-export type SessionTarget = {agent: string; title?: string; policy?: BusyPolicy} | {session: string}
+/** `id`, of `newSessionId()`, makes opening a session idempotent: asked for again, the same one is there. */
+export type SessionTarget = {agent: string; title?: string; policy?: BusyPolicy; id?: string} | {session: string}
 
 export function createSessions(parts: PageParts) {
   const {service, environment} = parts
+  const openedBy = new Map<SessionId, EventId>()
   return {
     async openSession(target: SessionTarget): Promise<Session> {
       if ('session' in target) {
@@ -106,8 +111,12 @@ export function createSessions(parts: PageParts) {
         await service.openSession(id, null)
         return sessionOf(parts, id)
       }
-      const id = environment.id('session')
-      await service.openSession(id, {...target, event: environment.id('event')})
+      const {id: given, ...how} = target
+      const id = given === undefined ? environment.id('session') : parse(sessionIdSchema, given, 'openSession.id')
+      const event = openedBy.get(id) ?? environment.id('event')
+      openedBy.set(id, event)
+      await service.openSession(id, {...how, event})
+      openedBy.delete(id)
       return sessionOf(parts, id)
     },
     subscribeSessions: (listener: (sessions: SessionListItem[]) => void) =>
@@ -129,10 +138,11 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
   const session: Session = {
     id,
     subscribe,
-    async send(text, {policy, correlation} = {}) {
+    async send(text, {policy, correlation, id: given} = {}) {
       const branch = {session: environment.id('session'), event: environment.id('event')}
+      const event = given === undefined ? environment.id('event') : parse(eventIdSchema, given, 'send.id')
       await flushEdits(parts.edits, id)
-      const taken = await service.send(id, environment.id('event'), {
+      const taken = await service.send(id, event, {
         text,
         ...(policy && {policy}),
         ...(correlation && {correlation}),

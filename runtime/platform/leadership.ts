@@ -1,47 +1,93 @@
+import type {Opening} from '../protocol/opening.ts'
+import type {StorageState} from '../protocol/recovery.ts'
+import type {Build} from './build.ts'
 import {channelNames, holdLock, whenReleased} from './locks.ts'
 
 /**
  * One worker a tab; the one that holds the database's lock leads and serves the others.
  *
  *   follower                         leader
- *      │── who ──────────────────────▶ │        every 250 ms while it knows no leader
+ *      │── who ──────────────────────▶ │        every 250 ms while it knows no leader, every second while it does
  *      │◀───────────── leader {id} ──  │        also announced when it starts to lead
+ *      │◀──────────── opening {id} ──  │        while it holds the lock and does not lead yet
  *      │── join {leader, follower} ──▶ │        opens the pair's own channel and serves it
  *      │◀── joined {leader,follower} ──│        from here on: calls over that channel
+ *      │── succeed {build} ──────────▶ │        a newer build asks for the database
+ *      │◀─────────── yielded {to} ──── │        it is closed; the newer one takes the lock
  *
+ * The leader's page answers `who` too, so that a worker that is busy is not taken for one that is frozen.
  * Every worker holds a lock `alive:<its id>` for as long as it lives; queueing behind it tells the other side of a
- * link about its death at once, however it died. A leader leads until it dies, so its id names its term. [CUS-2]
+ * link about its death at once, however it died. A leader's id names its term, and it takes another for the next. [CUS-2]
  */
-type Message =
-  | {type: 'who'}
-  | {type: 'leader'; leader: string}
+export type LeadershipMessage =
+  | {type: 'who'; worker: string; build: Build}
+  | {type: 'leader'; leader: string; build: Build; storage: StorageState | null; deposed: readonly string[]}
+  | {type: 'opening'; worker: string; opening: Opening}
+  | {type: 'page'; worker: string}
   | {type: 'join'; leader: string; follower: string}
   | {type: 'joined'; leader: string; follower: string}
+  | {type: 'succeed'; leader: string; worker: string; build: Build}
+  | {type: 'yielded'; leader: string; to: string}
+
+/** What a leader tells of itself. */
+export type LeaderInfo = {id: string; build: Build; storage: StorageState | null}
 
 /** A channel that only one leader and one follower know, until one of them dies. */
 export interface Link {
   channel: BroadcastChannel
+  /** Null on the leader's own side. */
+  leader: LeaderInfo | null
   close(): void
 }
 
+export interface LeadershipOptions {
+  name: string
+  /** This worker's id. */
+  self: string
+  build: Build
+  /** Follows whoever leads, until the returned function is called. */
+  follow(link: Link): () => void
+  /** Told of everything that is said, after this part has acted on it. */
+  hear(message: LeadershipMessage): void
+}
+
 export interface Leadership {
+  /** This worker holds the lock and opens the database: whoever asks is told how far it is. */
+  opening(opening: Opening): void
   /** Announces this worker as leader and serves every follower that joins. */
-  lead(serve: (link: Link) => () => void): void
+  lead(storage: StorageState | null, serve: (link: Link) => () => void): void
+  /** The worker `id` has lost the database: what it still says, when it thaws, is not believed. */
+  depose(id: string): void
+  /** Stops leading or opening; this worker follows whoever leads next. */
+  follow(): void
+  post(message: LeadershipMessage): void
+  /** True while this worker follows a leader. */
+  linked(): boolean
   close(): void
 }
 
 const askMs = 250
+const checkMs = 1_000
+
+type State =
+  | {is: 'follower'}
+  | {is: 'opening'; opening: Opening}
+  | {is: 'leader'; storage: StorageState | null; serve: (link: Link) => () => void}
 
 /** Follows whoever leads `name`, through `follow`, until this worker leads itself. */
-export function openLeadership(name: string, self: string, follow: (link: Link) => () => void): Leadership {
+export function openLeadership({name, self, build, follow, hear}: LeadershipOptions): Leadership {
   const channel = new BroadcastChannel(channelNames.leadership(name))
   const links = new Map<string, Link>()
-  let serve: ((link: Link) => () => void) | undefined
-  const post = (message: Message) => channel.postMessage(message)
+  let state: State = {is: 'follower'}
+  let known: LeaderInfo | null = null
+  const deposed = new Set<string>()
+  const post = (message: LeadershipMessage) => channel.postMessage(message)
+  const who = () => post({type: 'who', worker: self, build})
 
-  function link(peer: string, leader: string, follower: string, attach: (link: Link) => () => void): void {
+  function link(peer: string, ends: {leader: string; follower: string}, attach: (link: Link) => () => void): void {
     if (links.has(peer)) return
-    const pair: Link = {channel: new BroadcastChannel(channelNames.link(name, leader, follower)), close}
+    const leader = known?.id === peer ? known : null
+    const pair: Link = {channel: new BroadcastChannel(channelNames.link(name, ends)), leader, close}
     const detach = attach(pair)
     const unwatch = whenReleased(channelNames.alive(name, peer), close)
     links.set(peer, pair)
@@ -55,50 +101,105 @@ export function openLeadership(name: string, self: string, follow: (link: Link) 
     }
   }
 
-  channel.onmessage = (event: MessageEvent<Message>) => {
-    const message = event.data
+  function answer(): void {
+    if (state.is === 'leader') {
+      post({type: 'leader', leader: self, build, storage: state.storage, deposed: [...deposed]})
+    }
+    if (state.is === 'opening') post({type: 'opening', worker: self, opening: state.opening})
+  }
+
+  function act(message: LeadershipMessage): void {
     switch (message.type) {
       case 'who':
-        if (serve) post({type: 'leader', leader: self})
+        answer()
         return
       case 'leader':
-        if (!serve && !links.has(message.leader)) post({type: 'join', leader: message.leader, follower: self})
+        if (state.is !== 'follower') return
+        for (const id of message.deposed) depose(id)
+        for (const [peer, pair] of links) if (peer !== message.leader) pair.close()
+        known = {id: message.leader, build: message.build, storage: message.storage}
+        if (!links.has(message.leader)) post({type: 'join', leader: message.leader, follower: self})
         return
       case 'join':
-        if (!serve || message.leader !== self) return
-        link(message.follower, self, message.follower, serve)
+        if (state.is !== 'leader' || message.leader !== self) return
+        link(message.follower, message, state.serve)
         post({type: 'joined', leader: self, follower: message.follower})
         return
       case 'joined':
-        if (!serve && message.follower === self) link(message.leader, message.leader, self, follow)
+        if (state.is === 'follower' && message.follower === self) link(message.leader, message, follow)
+        return
+      case 'yielded':
+        links.get(message.leader)?.close()
     }
   }
 
-  const asking = setInterval(() => {
-    if (!serve && links.size === 0) post({type: 'who'})
-  }, askMs)
-  post({type: 'who'})
+  function depose(id: string): void {
+    deposed.add(id)
+    links.get(id)?.close()
+  }
 
-  function closeLinks(): void {
+  channel.onmessage = ({data: message}: MessageEvent<LeadershipMessage>) => {
+    if (deposed.has(speaker(message))) return
+    act(message)
+    hear(message)
+  }
+
+  let sinceAsked = 0
+  const asking = setInterval(() => {
+    sinceAsked += askMs
+    if (state.is !== 'follower' || (links.size > 0 && sinceAsked < checkMs)) return
+    sinceAsked = 0
+    who()
+  }, askMs)
+  who()
+
+  function unlink(): void {
     for (const pair of [...links.values()]) pair.close()
   }
 
   return {
-    lead(serveFollower) {
-      clearInterval(asking)
-      closeLinks()
-      serve = serveFollower
-      post({type: 'leader', leader: self})
+    opening(opening) {
+      if (state.is !== 'opening') unlink()
+      state = {is: 'opening', opening}
+      answer()
     },
+    lead(storage, serve) {
+      unlink()
+      state = {is: 'leader', storage, serve}
+      answer()
+    },
+    follow() {
+      unlink()
+      known = null
+      state = {is: 'follower'}
+      who()
+    },
+    depose,
+    post,
+    linked: () => state.is === 'follower' && links.size > 0,
     close() {
       clearInterval(asking)
-      closeLinks()
+      unlink()
       channel.close()
     },
   }
 }
 
+function speaker(message: LeadershipMessage): string {
+  switch (message.type) {
+    case 'who':
+    case 'opening':
+    case 'page':
+    case 'succeed':
+      return message.worker
+    case 'join':
+      return message.follower
+    default:
+      return message.leader
+  }
+}
+
 /** Takes the lock that tells others that the worker `self` lives; it is let go only by dying. */
 export function declareAlive(name: string, self: string): Promise<() => void> {
-  return holdLock(channelNames.alive(name, self))
+  return holdLock(channelNames.alive(name, self)).granted
 }

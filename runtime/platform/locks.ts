@@ -1,25 +1,38 @@
-import {HoldfastError} from '../protocol/errors.ts'
-
 /** Everything in one browser that carries a database's name is named here, so that no two parts can disagree. */
 export const channelNames = {
   owner: (name: string) => `holdfast:${name}`,
+  takeOver: (name: string) => `holdfast:${name}:take-over`,
   alive: (name: string, worker: string) => `holdfast:${name}:alive:${worker}`,
   leadership: (name: string) => `holdfast:${name}:leadership`,
-  link: (name: string, leader: string, follower: string) => `holdfast:${name}:link:${leader}:${follower}`,
+  link: (name: string, {leader, follower}: {leader: string; follower: string}) =>
+    `holdfast:${name}:link:${leader}:${follower}`,
   feed: (name: string, topic: string) => `holdfast:${name}:feed:${topic}`,
 }
 
-/** Waits for the lock, then holds it until `release` is called or this context dies; `lost` says that it was stolen. */
-export function holdLock(lock: string, lost: () => void = () => {}): Promise<() => void> {
-  return new Promise((resolve, reject) => {
+export interface HeldLock {
+  /** Resolves when the lock is held, with the function that lets it go. */
+  granted: Promise<() => void>
+  /** Gives up waiting; nothing happens if the lock is held already. */
+  abort(): void
+}
+
+/** Waits for the lock, or takes it from its holder, and holds it until released; `lost` says that it was taken away. */
+export function holdLock(
+  lock: string,
+  {steal = false, lost = () => {}}: {steal?: boolean; lost?: () => void} = {},
+): HeldLock {
+  const waiting = new AbortController()
+  const granted = new Promise<() => void>((resolve, reject) => {
     let held = false
     const hold = () =>
       new Promise<void>(release => {
         held = true
         resolve(release)
       })
-    navigator.locks.request(lock, hold).catch(error => (held ? lost() : reject(error)))
+    const options = steal ? {steal} : {signal: waiting.signal}
+    navigator.locks.request(lock, options, hold).catch(error => (held ? lost() : reject(error)))
   })
+  return {granted, abort: () => waiting.abort()}
 }
 
 /** Calls `then` once whoever holds `lock` has died: a shared request is granted the moment the holder is gone. */
@@ -32,11 +45,10 @@ export function whenReleased(lock: string, then: () => void): () => void {
 const needed: Record<string, () => boolean> = {
   'Web Locks (they need https or localhost)': () => typeof navigator === 'object' && 'locks' in navigator,
   BroadcastChannel: () => typeof BroadcastChannel === 'function',
+  'workers for modules': () => typeof Worker === 'function',
 }
 
-/** Throws 'misconfigured', naming what this browser lacks. */
-export function requireFeatures(more: Record<string, () => boolean> = {}): void {
-  const missing = Object.entries({...needed, ...more}).flatMap(([feature, here]) => (here() ? [] : [feature]))
-  if (missing.length === 0) return
-  throw new HoldfastError('misconfigured', `This browser lacks ${missing.join(' and ')}.`, {details: {missing}})
+/** What this browser lacks, in words; empty when everything is there. */
+export function missingFeatures(): string[] {
+  return Object.entries(needed).flatMap(([feature, here]) => (here() ? [] : [feature]))
 }

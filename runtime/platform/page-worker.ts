@@ -9,8 +9,10 @@ export interface WorkerStart extends Deadlines {
   worker(): Worker
   /** Names the database; every page of one origin that gives this name shares it. */
   name: string
-  /** Handed to the worker's `open` as a structured clone. */
+  /** Handed to the worker's `open` as a structured clone; a promise is waited for while the script loads. */
   config?: unknown
+  /** Names this build; sorts after the names of earlier builds. Default: the address of the worker's script. */
+  build?: string
 }
 
 export interface PageWorker {
@@ -19,10 +21,13 @@ export interface PageWorker {
   stop(reason: string): void
 }
 
+/** How a worker ended: its script was not there, what it ran threw, or it was silent. */
+export type Death = {how: 'not_loaded' | 'crashed' | 'silent'; details: string}
+
 /** Starts one worker and watches it; `died` is called at most once and leaves it to the caller to stop it. */
 export function startPageWorker(
-  {worker: make, name, config, ...deadlines}: WorkerStart,
-  {hear, died}: {hear(message: ToPage): void; died(reason: string): void},
+  {worker: make, name, config, build, ...deadlines}: WorkerStart,
+  {hear, died}: {hear(message: ToPage): void; died(death: Death): void},
 ): PageWorker {
   const worker = make()
   const {port1, port2} = new MessageChannel()
@@ -30,15 +35,24 @@ export function startPageWorker(
   const post = (message: ToWorker, transfer: Transferable[] = []) => worker.postMessage(message, transfer)
   const heartbeat = watchHeartbeat({
     ping: () => post({holdfast: 'ping'}),
-    dead: () => died('The worker no longer answered.'),
+    dead: () => died({how: 'silent', details: 'The worker gave no answer for 20 s.'}),
   })
-  worker.onerror = event => died(`The worker crashed: ${event.message ?? 'its script could not be loaded'}.`)
+  worker.onerror = event => {
+    // A script that cannot be loaded gives an event without a message; one that throws says what.
+    const {message} = event
+    died(message ? {how: 'crashed', details: message} : {how: 'not_loaded', details: 'Its script could not be loaded.'})
+  }
   worker.onmessage = event => {
     if (!isOurs<ToPage>(event.data)) return
     heartbeat.heard()
     hear(event.data)
   }
-  post({holdfast: 'init', name, config, port: port2, deadlines}, [port2])
+  const loadedAt = performance.timeOrigin
+  const init = {holdfast: 'init', name, port: port2, deadlines, build: build ?? null, loadedAt} as const
+  Promise.resolve(config).then(
+    value => post({...init, config: value}, [port2]),
+    error => died({how: 'crashed', details: String(error)}),
+  )
 
   return {
     call: connection.call,

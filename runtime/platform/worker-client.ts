@@ -1,8 +1,11 @@
 import {HoldfastError} from '../protocol/errors.ts'
+import {type Opening, openingCause, waysFor} from '../protocol/opening.ts'
+import type {Build} from './build.ts'
 import {deadlineOf, withDeadline} from './deadline.ts'
 import {openFeed} from './feed.ts'
-import {requireFeatures} from './locks.ts'
-import {createObservable} from './observable.ts'
+import {missingFeatures} from './locks.ts'
+import {createObservable, type Observable} from './observable.ts'
+import {answerForWorker} from './page-answer.ts'
 import type {WorkerStart} from './page-worker.ts'
 import {methodProxy, type Remote} from './rpc.ts'
 import {createTarget} from './target.ts'
@@ -19,12 +22,16 @@ export interface WorkerClient<S> {
   listen<Frame>(topic: string, listener: (frame: Frame) => void): () => void
   role(): Role
   onRole(listener: (role: Role) => void): () => void
+  opening: Pick<Observable<Opening>, 'get' | 'listen'>
+  /** A newer build that another tab runs; null while this page's is the newest that is known. */
+  newerBuild: Pick<Observable<Build | null>, 'get' | 'listen'>
   close(): void
 }
 
 /**
  * Connects this page to the database called `name`, which one worker among all tabs owns; a worker that dies is
- * replaced, and calls it left open are sent again if the worker says they may be.
+ * replaced, and calls it left open are sent again if the worker says they may be. Where the browser lacks what is
+ * needed, `opening` says so and every call rejects with `misconfigured`.
  *
  * @example
  * const client = connectWorker<Desk>({
@@ -34,27 +41,44 @@ export interface WorkerClient<S> {
  * await client.service.append({id, text})
  */
 export function connectWorker<S extends object>(options: WorkerStart): WorkerClient<S> {
-  requireFeatures({'module workers': () => typeof Worker === 'function'})
+  const missing = missingFeatures()
+  if (missing.length > 0) return inertClient(missing)
   const role = createObservable<Role>('starting')
+  const opening = createObservable<Opening>(startingScript())
+  const newerBuild = createObservable<Build | null>(null)
   const feed = openFeed(options.name)
+  const pageAnswer = answerForWorker(options.name, opening)
   const retry: string[] = []
   const target = createTarget(retry)
   const keeper = keepWorker(options, target, {
     hear(message) {
       if (message.holdfast === 'role') role.set(message.role)
-      if (message.holdfast === 'ready') retry.splice(0, retry.length, ...message.retry)
+      if (message.holdfast === 'opening') opening.set(message.opening)
+      if (message.holdfast === 'newer') newerBuild.set(message.build)
+      if (message.holdfast !== 'ready') return
+      retry.splice(0, retry.length, ...message.retry)
+      pageAnswer.worker(message.worker)
     },
-    lost: () => role.set('starting'),
+    lost() {
+      pageAnswer.worker(null)
+      role.set('starting')
+      opening.set(startingScript())
+    },
+    failed({cause, failures, nextAt}) {
+      opening.set({state: 'opening', step: 'script', since: Date.now(), attempt: failures + 1, cause, nextAt})
+    },
   })
 
   // A page in the back/forward cache keeps its locks, and every other tab would wait behind it.
   const hide = () => {
     keeper.stop('The page was left.')
     feed.pause()
+    pageAnswer.pause()
   }
   const show = (event: PageTransitionEvent) => {
     if (!event.persisted) return
     feed.resume()
+    pageAnswer.resume()
     keeper.start()
   }
   addEventListener('pagehide', hide)
@@ -73,12 +97,36 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
     listen: (topic, listener) => feed.listen(topic, listener),
     role: role.get,
     onRole: role.listen,
+    opening,
+    newerBuild,
     close() {
       removeEventListener('pagehide', hide)
       removeEventListener('pageshow', show)
       keeper.stop('This client was closed.')
       target.fail(new HoldfastError('peer_gone', 'This client was closed.'), {forGood: true})
       feed.close()
+      pageAnswer.pause()
     },
+  }
+}
+
+function startingScript(): Opening {
+  return {state: 'opening', step: 'script', since: Date.now(), attempt: 1, cause: null, nextAt: null}
+}
+
+/** Stands in where nothing can run, so that the page can still say why. */
+function inertClient<S extends object>(missing: string[]): WorkerClient<S> {
+  const message = `This browser lacks ${missing.join(' and ')}.`
+  const cause = openingCause('browser', message)
+  const unchanging = <T>(value: T) => ({get: () => value, listen: () => () => {}})
+  return {
+    service: methodProxy<S>(() => Promise.reject(new HoldfastError('misconfigured', message, {details: {missing}}))),
+    kill() {},
+    listen: () => () => {},
+    role: () => 'starting',
+    onRole: () => () => {},
+    opening: unchanging({state: 'failed' as const, cause, ways: waysFor('browser')}),
+    newerBuild: unchanging(null),
+    close() {},
   }
 }

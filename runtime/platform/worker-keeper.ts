@@ -1,5 +1,8 @@
 import {HoldfastError} from '../protocol/errors.ts'
-import {type PageWorker, startPageWorker, type WorkerStart} from './page-worker.ts'
+import {type OpeningCause, openingCause} from '../protocol/opening.ts'
+import {paceMs} from './pace.ts'
+import {type Death, type PageWorker, startPageWorker, type WorkerStart} from './page-worker.ts'
+import {diagnoseScript, lastWorkerScript} from './script-diagnosis.ts'
 import type {Target} from './target.ts'
 import type {ToPage} from './worker-messages.ts'
 
@@ -10,36 +13,45 @@ export interface WorkerKeeper {
   replace(reason: string): void
 }
 
-/** A script that cannot be loaded fails for ever, and quickly; a worker that ran and crashed deserves another. */
-const startAttempts = 5
+export interface KeeperEvents {
+  hear(message: ToPage): void
+  /** The worker is gone; another starts after a pause, which `failed` tells of when it is worth telling. */
+  lost(): void
+  failed(failure: {cause: OpeningCause; failures: number; nextAt: number}): void
+}
+
 /** A database with no room crashes whenever it is written to: the next of a row of crashes waits longer. */
 const crashRow = {withinMs: 10_000, firstMs: 1_000, longestMs: 30_000}
 
-/** Keeps one worker running and `target` pointing at it, until stopped. */
-export function keepWorker(
-  options: WorkerStart,
-  target: Target,
-  {hear, lost}: {hear(message: ToPage): void; lost(): void},
-): WorkerKeeper {
+/** Keeps one worker running and `target` pointing at it, for as long as the page lives or until stopped. */
+export function keepWorker(options: WorkerStart, target: Target, {hear, lost, failed}: KeeperEvents): WorkerKeeper {
   let current: PageWorker | undefined
   let restart: ReturnType<typeof setTimeout> | undefined
+  /** Starts in a row whose script did not come to run. */
   let unanswered = 0
   let startedAt = 0
   let crashes = 0
+  let script: string | null = null
 
   function start(): void {
     if (current) return
+    clearTimeout(restart)
     unanswered++
     startedAt = performance.now()
-    const started = startPageWorker(options, {
-      hear: message => {
-        if (message.holdfast === 'ready') unanswered = 0
-        hear(message)
-      },
-      died: crashed,
-    })
-    current = started
-    target.set(started.call)
+    try {
+      current = startPageWorker(options, {hear: heard, died})
+      target.set(current.call)
+    } catch (error) {
+      again(openingCause('script_error', error instanceof Error ? error.message : String(error)))
+    }
+  }
+
+  function heard(message: ToPage): void {
+    if (message.holdfast === 'ready') {
+      unanswered = 0
+      script = message.script
+    }
+    hear(message)
   }
 
   function stop(reason: string): void {
@@ -52,17 +64,43 @@ export function keepWorker(
     stopped.stop(reason)
   }
 
-  function crashed(reason: string): void {
+  function died(death: Death): void {
+    const failedAt = startedAt
+    const neverRan = unanswered > 0
     crashes = performance.now() - startedAt < crashRow.withinMs ? crashes + 1 : 0
-    replace(reason, crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** (crashes - 2), crashRow.longestMs))
+    stop(`The worker ended: ${death.details}`)
+    if (neverRan) {
+      restart = setTimeout(start, paceMs(unanswered))
+      void causeOf(death, failedAt).then(cause => !current && again(cause))
+      return
+    }
+    const waitMs = crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** (crashes - 2), crashRow.longestMs)
+    if (crashes >= 2) tell(openingCause('script_error', death.details), crashes, waitMs)
+    restart = setTimeout(start, waitMs)
   }
 
-  function replace(reason: string, waitMs = 0): void {
+  async function causeOf({how, details}: Death, startedAt: number): Promise<OpeningCause> {
+    if (how === 'not_loaded') return diagnoseScript(script ?? lastWorkerScript(startedAt), details)
+    return openingCause(how === 'silent' ? 'no_answer' : 'script_error', details)
+  }
+
+  function again(cause: OpeningCause): void {
+    clearTimeout(restart)
+    const waitMs = paceMs(unanswered)
+    tell(cause, unanswered, waitMs)
+    target.fail(new HoldfastError('internal', cause.message, {details: {opening: cause.kind}}), {forGood: true})
+    restart = setTimeout(start, waitMs)
+  }
+
+  function tell(cause: OpeningCause, failures: number, waitMs: number): void {
+    failed({cause, failures, nextAt: Date.now() + waitMs})
+  }
+
+  function replace(reason: string): void {
     if (!current) return
     stop(reason)
-    if (unanswered < startAttempts) restart = setTimeout(start, Math.max(waitMs, 200 * unanswered))
-    else target.fail(new HoldfastError('internal', `${reason} ${startAttempts} attempts failed.`), {forGood: true})
+    restart = setTimeout(start, 0)
   }
 
-  return {start, stop, replace: reason => replace(reason)}
+  return {start, stop, replace}
 }

@@ -1,13 +1,29 @@
+import type {Opening} from '../protocol/opening.ts'
+import type {Build} from './build.ts'
 import type {Deadlines} from './deadline.ts'
 
 /** What a page and its worker say to each other outside the service's own calls. */
 export type ToWorker =
-  | {holdfast: 'init'; name: string; config: unknown; port: MessagePort; deadlines: Deadlines}
+  | {
+      holdfast: 'init'
+      name: string
+      config: unknown
+      port: MessagePort
+      deadlines: Deadlines
+      /** Null when the application gives none; the worker then takes the address of its script. */
+      build: string | null
+      loadedAt: number
+    }
   | {holdfast: 'ping'}
 
 export type ToPage =
   /** The worker's script runs and serves; nothing is opened yet. */
-  {holdfast: 'ready'; retry: readonly string[]} | {holdfast: 'role'; role: Role} | {holdfast: 'pong'}
+  | {holdfast: 'ready'; retry: readonly string[]; worker: string; script: string}
+  | {holdfast: 'role'; role: Role}
+  | {holdfast: 'opening'; opening: Opening}
+  /** Another tab runs a newer build than this page. */
+  | {holdfast: 'newer'; build: Build}
+  | {holdfast: 'pong'}
 
 export type Role = 'starting' | 'leader' | 'follower'
 

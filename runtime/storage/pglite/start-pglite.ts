@@ -1,5 +1,6 @@
 import {PGlite, type PGliteOptions} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
+import {orBootFault} from './boot-faults.ts'
 import {failStop} from './fail-stop.ts'
 import {fenceWrites} from './fence-writes.ts'
 import type {Fence} from './lock-fence.ts'
@@ -29,7 +30,7 @@ const diskFull = '53100'
 
 /** Starts a PGlite that acknowledges nothing that is not flushed, stops at its first fault, and says when room is short. */
 export async function startPGlite(options: PGliteOptions, onStopped?: Stopped, fence?: Fence): Promise<PGlite> {
-  const db = await PGlite.create({...bootOptions(), ...options})
+  const db = await orBootFault(PGlite.create({...bootOptions(), ...options}))
   failStop(db, onStopped, fence)
   if (fence) fenceWrites(db, fence)
   const run = db.execProtocolStream.bind(db)

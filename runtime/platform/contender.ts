@@ -1,0 +1,282 @@
+import {HoldfastError} from '../protocol/errors.ts'
+import {causeOfError, type Opening, sameOpening} from '../protocol/opening.ts'
+import {type Build, isNewer} from './build.ts'
+import {type Deadlines, delay} from './deadline.ts'
+import {type Drainable, drainable} from './drainable.ts'
+import {openFeed} from './feed.ts'
+import {diagnoseFiles} from './file-diagnosis.ts'
+import type {HostContext, HostOptions, Opened} from './host-worker.ts'
+import {type Leadership, type LeadershipMessage, type Link, openLeadership} from './leadership.ts'
+import {paceMs} from './pace.ts'
+import {connectService, exposeService, methodProxy} from './rpc.ts'
+import {type Silence, silence} from './silence.ts'
+import {type Line, type Ownership, standInLine} from './stand-in-line.ts'
+import type {Target} from './target.ts'
+import type {Role, ToPage} from './worker-messages.ts'
+
+export interface ContenderStart<Config> {
+  /** This worker's id. */
+  id: string
+  name: string
+  config: Config
+  deadlines: Deadlines
+  build: Build
+  target: Target
+  /** Stops answering the page. */
+  hide(): void
+  tell(message: ToPage): void
+}
+
+/** Files that are in use come free within seconds as a rule: until then calls wait instead of failing. */
+const busyPatienceMs = 10_000
+/** A leader that is asked to yield finishes the calls that it has begun, for no longer than this. */
+const drainMs = 4_000
+/** A newer build waits for the leader to yield; an old one that cannot is then overruled. */
+const yieldPatienceMs = 8_000
+
+/**
+ * One worker that wants the database: it stands in line for the lock and follows whoever leads; it opens the database
+ * when the lock is its own, and tries again for as long as its page lives; it leads until it dies or yields to a newer
+ * build.
+ */
+export class Contender<S extends object, Config> {
+  readonly #leadership: Leadership
+  #line: Line | null = null
+  #opened: Opened<S> | null = null
+  #stolen = false
+  #yielding = false
+  #shown: Opening | null = null
+  #owner: string | null = null
+  #older: {leader: string; since: number} | null = null
+  #successor: string | null = null
+  #yielded: (() => void) | null = null
+  /** What is shown while a leader answers. */
+  #following: Opening | null = null
+
+  constructor(
+    private readonly options: HostOptions<S, Config>,
+    private readonly start: ContenderStart<Config>,
+  ) {
+    const {name, id, build} = start
+    this.#leadership = openLeadership({
+      name,
+      self: id,
+      build,
+      follow: link => this.#follow(link),
+      hear: message => this.#hear(message),
+    })
+  }
+
+  async run(): Promise<void> {
+    const since = performance.now()
+    for (let failures = 0; ; ) {
+      const ownership = await this.#own()
+      this.#showDatabase(failures + 1)
+      try {
+        await this.#lead(ownership)
+        failures = 0
+      } catch (error) {
+        ownership.release()
+        this.#leadership.follow()
+        failures += 1
+        await this.#failed(HoldfastError.from(error), failures, performance.now() - since)
+      }
+    }
+  }
+
+  async #own(): Promise<Ownership> {
+    const {name} = this.start
+    this.#stolen = false
+    // It may follow a leader already: that is heard of sooner than the lock.
+    if (!this.#leadership.linked()) this.#showRole('starting')
+    const line = standInLine(name, {
+      lost: () => this.#lost(),
+      silent: silence => this.#silent(silence),
+    })
+    this.#line = line
+    const ownership = await line.owned
+    this.#line = null
+    if (ownership.tookOver && this.#owner) this.#leadership.depose(this.#owner)
+    return ownership
+  }
+
+  /** Opens the database and serves it; resolves once this worker has yielded, rejects when it cannot be opened. */
+  async #lead({tookOver, release}: Ownership): Promise<void> {
+    const {name, config, target, id} = this.start
+    const context: HostContext = {
+      name,
+      epoch: crypto.randomUUID(),
+      tookOver,
+      feed: openFeed(name),
+      crash: error => this.#crash(error),
+    }
+    const opened = await this.options.open(config, context)
+    this.#opened = opened
+    // The lock went to another worker while the files were opened.
+    if (this.#stolen) return void this.#lost()
+    const served = drainable(opened.service)
+    const storage = opened.storage ?? null
+    this.#leadership.lead(storage, link => exposeService(methodProxy(served.call), link.channel))
+    target.set(served.call)
+    this.#owner = id
+    this.#show({state: 'open', role: 'leader', storage})
+    this.#showRole('leader')
+    await new Promise<void>(resolve => {
+      this.#yielded = resolve
+    })
+    await this.#close(served, opened)
+    // Whoever asked for the database takes the lock from here; should it have died, the next in line gets it.
+    await delay(1_000)
+    release()
+  }
+
+  async #close(served: Drainable, opened: Opened<S>): Promise<void> {
+    const {target, id} = this.start
+    await served.drain(drainMs)
+    await opened.close().catch(() => {})
+    this.#opened = null
+    target.unset(served.call)
+    served.release()
+    const to = this.#successor ?? ''
+    this.#leadership.follow()
+    this.#leadership.post({type: 'yielded', leader: id, to})
+    this.#yielding = false
+  }
+
+  async #failed(error: HoldfastError, failures: number, elapsedMs: number): Promise<void> {
+    const busy = error.code === 'database_locked' && elapsedMs < busyPatienceMs
+    if (!busy) this.start.target.fail(error, {forGood: true})
+    const told = causeOfError(error.toBody())
+    const cause = told.kind === 'unknown' ? ((await diagnoseFiles()) ?? told) : told
+    const waitMs = paceMs(busy ? 0 : failures)
+    const nextAt = Date.now() + waitMs
+    if (cause.kind === 'newer_data') this.#show({state: 'failed', cause, ways: ['reload']})
+    else this.#show({state: 'opening', step: 'database', since: Date.now(), attempt: failures + 1, cause, nextAt})
+    await delay(waitMs)
+  }
+
+  /** Another worker took the lock and owns the database now. This worker crashes on purpose, and its page starts another. */
+  #lost(): void {
+    this.#stolen = true
+    const opened = this.#opened
+    // It is closed already, for the worker that took the lock, or is still being opened.
+    if (!opened) return
+    const error = new HoldfastError('peer_gone', 'Another tab took this database over.')
+    this.start.hide()
+    this.#leadership.close()
+    void opened
+      .close()
+      .catch(() => {})
+      .finally(() => {
+        reportError(error)
+        self.close()
+      })
+  }
+
+  #crash(error: HoldfastError): void {
+    // While it is being opened the open itself fails, and is tried again.
+    if (!this.#opened) return
+    // Callers hear from their own side that nobody answers any more, and ask the next: no call may get an answer now.
+    this.start.hide()
+    this.#leadership.close()
+    reportError(error)
+    // Its page may be frozen and replace nothing: the lock must not wait for that.
+    self.close()
+  }
+
+  #follow(link: Link): () => void {
+    const {target, deadlines, build, tell} = this.start
+    const connection = connectService(link.channel, deadlines)
+    target.set(connection.call)
+    if (link.leader && isNewer(link.leader.build, build)) tell({holdfast: 'newer', build: link.leader.build})
+    this.#following = {state: 'open', role: 'follower', storage: link.leader?.storage ?? null}
+    this.#show(this.#following)
+    // From one leader straight to the next is a change of owner too, and pages look again when the owner changes.
+    this.#showRole('starting')
+    this.#showRole('follower')
+    return () => {
+      if (target.unset(connection.call)) this.#showRole('starting')
+      connection.fail('The tab that owns the database went away before it answered.')
+    }
+  }
+
+  #hear(message: LeadershipMessage): void {
+    this.#line?.hear(message)
+    switch (message.type) {
+      case 'leader':
+        this.#owner = message.leader
+        this.#askToYield(message.leader, message.build)
+        return
+      case 'opening':
+        this.#owner = message.worker
+        if (this.#line && message.opening.state === 'opening') {
+          const {since, cause, nextAt, attempt} = message.opening
+          this.#show({state: 'opening', step: 'owner', since, attempt, cause, nextAt})
+        }
+        return
+      case 'succeed':
+        if (message.leader === this.start.id && isNewer(message.build, this.start.build)) this.#yieldTo(message)
+        return
+      case 'yielded':
+        if (message.to === this.start.id) this.#line?.takeNow()
+    }
+  }
+
+  /** This page's build is newer than the leader's: the run goes on under the newer instructions. */
+  #askToYield(leader: string, build: Build | undefined): void {
+    if (!this.#line || (build && !isNewer(this.start.build, build))) return
+    if (this.#older?.leader !== leader) this.#older = {leader, since: performance.now()}
+    if (performance.now() - this.#older.since > yieldPatienceMs) this.#line.takeNow()
+    else this.#leadership.post({type: 'succeed', leader, worker: this.start.id, build: this.start.build})
+  }
+
+  #yieldTo({worker, build}: {worker: string; build: Build}): void {
+    if (this.#yielding || !this.#yielded) return
+    this.#yielding = true
+    this.#successor = worker
+    this.start.tell({holdfast: 'newer', build})
+    this.#yielded()
+    this.#yielded = null
+  }
+
+  #silent({since, state}: Silence): void {
+    if (state !== 'answers') {
+      const silentSince = round(Date.now() - (performance.now() - since))
+      const nextAt = state === 'silent' ? silentSince + silence.takenOverMs : null
+      this.#show({state: 'blocked', by: 'frozen_tab', since: silentSince, nextAt})
+    } else if (this.#leadership.linked()) {
+      if (this.#following) this.#show(this.#following)
+    } else if (this.#shown?.state !== 'opening') {
+      this.#show({state: 'opening', step: 'owner', since: Date.now(), attempt: 1, cause: null, nextAt: null})
+    }
+  }
+
+  #showDatabase(attempt: number): void {
+    const opening: Opening = {
+      state: 'opening',
+      step: 'database',
+      since: Date.now(),
+      attempt,
+      // What the last attempt failed with stays in sight until this one ends.
+      cause: this.#shown?.state === 'opening' ? this.#shown.cause : null,
+      nextAt: null,
+    }
+    this.#show(opening)
+  }
+
+  #show(opening: Opening): void {
+    if (this.#shown && sameOpening(this.#shown, opening)) return
+    this.#shown = opening
+    if (!this.#line && opening.state === 'opening' && opening.nextAt === null) this.#leadership.opening(opening)
+    this.start.tell({holdfast: 'opening', opening})
+  }
+
+  #showRole(role: Role): void {
+    this.start.tell({holdfast: 'role', role})
+  }
+}
+
+/** A second is as precise as anybody reads it, and what does not change is not told again. */
+function round(ms: number): number {
+  return Math.round(ms / 1000) * 1000
+}

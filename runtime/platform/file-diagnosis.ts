@@ -1,0 +1,52 @@
+import {type OpeningCause, openingCause} from '../protocol/opening.ts'
+import {forgetCached} from './cached-files.ts'
+
+/**
+ * Looks at the binary files that this worker has loaded, for the one that is not what its name says: a login page or an
+ * error page in its place stops the database engine in ways that name no cause. A wrong file is removed from the caches.
+ * Null when every file is right.
+ */
+export async function diagnoseFiles(): Promise<OpeningCause | null> {
+  const loaded = performance.getEntriesByType('resource').map(({name}) => name)
+  for (const url of new Set(loaded.filter(name => binary.test(new URL(name).pathname)))) {
+    const cause = await diagnoseFile(url)
+    if (cause) return cause
+  }
+  return null
+}
+
+const binary = /\.(wasm|data|bin)$/
+const wasmMagic = [0, 0x61, 0x73, 0x6d]
+
+async function diagnoseFile(url: string): Promise<OpeningCause | null> {
+  const answer = await fetch(url).catch(() => null)
+  if (!answer) return openingCause('unreachable', `${url} could not be fetched.`)
+  if (answer.status === 404 || answer.status === 410) {
+    return openingCause('new_version', `${url} answered with status ${answer.status}.`)
+  }
+  if (!answer.ok) return openingCause('unreachable', `${url} answered with status ${answer.status}.`)
+  const type = answer.headers.get('content-type') ?? 'no type'
+  const bytes = new Uint8Array(await answer.arrayBuffer())
+  const isWasm = url.includes('.wasm')
+  if (/html|text\/plain/.test(type) || (isWasm && wasmMagic.some((byte, i) => bytes[i] !== byte))) {
+    await renew(url)
+    return openingCause(
+      'wrong_answer',
+      `${url} answered with ${type}, and ${bytes.length} bytes that are no such file.`,
+    )
+  }
+  if (!isWasm) return null
+  try {
+    await WebAssembly.compile(bytes)
+    return null
+  } catch (error) {
+    await renew(url)
+    return openingCause('engine', `${url} does not compile: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/** The browser's own cache may hold the wrong answer too; asking past it puts the right one there. */
+async function renew(url: string): Promise<void> {
+  await forgetCached(url)
+  await fetch(url, {cache: 'reload'}).catch(() => null)
+}

@@ -1,0 +1,147 @@
+import type {ErrorBody} from './errors.ts'
+import type {StorageState} from './recovery.ts'
+
+/**
+ * How far a page is with opening its runtime. It says nothing about the connection to the server: an open runtime may
+ * be offline, and a runtime that cannot open may have the best of connections.
+ *
+ *   opening ⇄ blocked        another tab owns the database and does not answer
+ *      │  ▲
+ *      ▼  │ the worker died, or another tab owned the database and is gone
+ *     open
+ *
+ *   failed                   nothing that is tried again can help; `ways` says what can
+ */
+export type Opening =
+  | {
+      state: 'opening'
+      step: OpeningStep
+      /** When this step began, milliseconds since 1970. */
+      since: number
+      /** Starts at 1 and counts up with each failure. */
+      attempt: number
+      /** Why the last attempt failed; null at the first. */
+      cause: OpeningCause | null
+      /** When the next attempt begins, milliseconds since 1970; null while one is under way. */
+      nextAt: number | null
+    }
+  | {state: 'open'; role: 'leader' | 'follower'; storage: StorageState | null}
+  | {
+      state: 'blocked'
+      by: 'frozen_tab' | 'older_build'
+      since: number
+      /** When this tab takes the database over, milliseconds since 1970; null once it is doing so. */
+      nextAt: number | null
+    }
+  | {state: 'failed'; cause: OpeningCause; ways: Way[]}
+
+/**
+ * - `script`: the worker's script is loaded.
+ * - `owner`: another tab has the database, or is opening it; this one connects to it.
+ * - `database`: this tab opens the database.
+ */
+export type OpeningStep = 'script' | 'owner' | 'database'
+
+/** What a person can do about it. */
+export type Way = 'reload' | 'free_space' | 'allow_storage' | 'close_other_tabs' | 'other_browser'
+
+/**
+ * - `new_version`: the worker's script is not there any more, so a new version was published.
+ * - `wrong_answer`: a file of the program was answered with something else, such as a login page.
+ * - `unreachable`: a file of the program could not be fetched.
+ * - `script_error`: the worker's script was loaded and failed.
+ * - `engine`: the WebAssembly of the database does not compile here.
+ * - `files_in_use`, `no_room`, `storage_blocked`, `damaged`: what the browser's storage says.
+ * - `newer_data`: a newer version has written the data of this device.
+ * - `no_answer`: the worker runs and does not answer.
+ * - `browser`: this browser lacks something that is needed.
+ */
+export type OpeningCauseKind =
+  | 'new_version'
+  | 'wrong_answer'
+  | 'unreachable'
+  | 'script_error'
+  | 'engine'
+  | 'files_in_use'
+  | 'no_room'
+  | 'storage_blocked'
+  | 'damaged'
+  | 'newer_data'
+  | 'no_answer'
+  | 'browser'
+  | 'unknown'
+
+export type OpeningCause = {
+  kind: OpeningCauseKind
+  /** One sentence for the person. */
+  message: string
+  /** Technical words, for whoever opens the details. */
+  details: string
+}
+
+const messages: Record<OpeningCauseKind, string> = {
+  new_version: 'A new version was published, and this page is of the old one.',
+  wrong_answer: 'Something between this browser and the server answered in its place, such as a login page.',
+  unreachable: 'A part of the program could not be loaded. The connection may be down.',
+  script_error: 'The program that runs in the background stopped when it started.',
+  engine: 'The database engine does not start in this browser.',
+  files_in_use: 'The files on this device are still in use by another tab, or by one that is just closing.',
+  no_room: 'This device has no room left.',
+  storage_blocked: 'The browser does not let this page store anything.',
+  damaged: 'The data on this device could not be read.',
+  newer_data: 'The data on this device was written by a newer version than this page.',
+  no_answer: 'The program that runs in the background does not answer.',
+  browser: 'This browser lacks something that is needed.',
+  unknown: 'Something unexpected happened.',
+}
+
+export function openingCause(kind: OpeningCauseKind, details: string): OpeningCause {
+  return {kind, message: messages[kind], details}
+}
+
+const ways: Partial<Record<OpeningCauseKind, Way[]>> = {
+  new_version: ['reload'],
+  wrong_answer: ['reload'],
+  engine: ['reload', 'other_browser'],
+  files_in_use: ['close_other_tabs'],
+  no_room: ['free_space'],
+  storage_blocked: ['allow_storage'],
+  newer_data: ['reload'],
+  browser: ['other_browser'],
+}
+
+export function waysFor(kind: OpeningCauseKind): Way[] {
+  return ways[kind] ?? ['reload']
+}
+
+/** Why an attempt to open failed, read from the error that it ended with. */
+export function causeOfError(error: ErrorBody): OpeningCause {
+  const details = error.cause === undefined ? error.message : `${error.message} (${error.cause})`
+  return openingCause(kindOf(error), details)
+}
+
+function kindOf({code, details, cause = '', message}: ErrorBody): OpeningCauseKind {
+  const named = details?.opening
+  if (typeof named === 'string' && named in messages) return named as OpeningCauseKind
+  switch (code) {
+    case 'database_locked':
+      return 'files_in_use'
+    case 'storage_full':
+      return 'no_room'
+    case 'database_damaged':
+      return 'damaged'
+    case 'version_mismatch':
+      return 'newer_data'
+    case 'offline':
+      return 'unreachable'
+    case 'deadline':
+      return 'no_answer'
+    default:
+      return /security|not allowed|denied|insecure/i.test(`${message} ${cause}`) ? 'storage_blocked' : 'unknown'
+  }
+}
+
+/** A state as one line that changes only when something a person would see changes. */
+export function sameOpening(a: Opening, b: Opening): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
