@@ -8,7 +8,7 @@ import {actorSchema, custodianKinds, envelopeSchema, personKinds, serverKinds} f
 import {factSchema} from '../runtime/protocol/fact.ts'
 import * as ids from '../runtime/protocol/ids.ts'
 import {approverKeySchema} from '../runtime/protocol/intent.ts'
-import {jsonObjectSchema, jsonSchema} from '../runtime/protocol/json.ts'
+import {eventDataSchema, jsonObjectSchema, jsonSchema} from '../runtime/protocol/json.ts'
 import {
   memoryItemSchema,
   memoryProposalSchema,
@@ -46,6 +46,7 @@ const shared = {
   Sha256: sha256Schema,
   Json: jsonSchema,
   JsonObject: jsonObjectSchema,
+  EventData: eventDataSchema,
   Error: errorBodySchema,
   ErrorAnswer: wire.errorAnswerSchema,
   Actor: actorSchema,
@@ -155,7 +156,8 @@ const options = {
   unrepresentable: 'any',
   override: ({zodSchema, jsonSchema: written}) => {
     if (zodSchema === jsonSchema) written.description = 'Any JSON that its text gives back unchanged.'
-    if (zodSchema === jsonObjectSchema) Object.assign(written, {type: 'object', additionalProperties: true})
+    if (zodSchema === jsonObjectSchema || zodSchema === eventDataSchema)
+      Object.assign(written, {type: 'object', additionalProperties: true})
     // An envelope is read before its kind is known, so that the data of each kind stands beside it.
     if (zodSchema === envelopeSchema) {
       written['x-data'] = Object.fromEntries(kinds.map(({kind, id}) => [kind, {$ref: referTo(id)}]))

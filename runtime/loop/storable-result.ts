@@ -1,7 +1,10 @@
+import type * as z from 'zod'
 import {type BlobId, type BlobRef, blobId, mediaTypeSchema} from '../protocol/blob.ts'
+import {givenJson} from '../protocol/given-json.ts'
 import {toHex} from '../protocol/hex.ts'
 import {type Json, jsonBytes, jsonSchema} from '../protocol/json.ts'
 import {redactSecrets, redactText} from '../protocol/redact-secrets.ts'
+import {textStart} from '../protocol/text.ts'
 import {limits} from '../protocol/version.ts'
 import {cutText} from './view-sections.ts'
 
@@ -29,11 +32,16 @@ export async function storableResult(value: unknown): Promise<StorableResult> {
   if (large) return {fault: `${sizeOf(large)} bytes in one piece; at most ${limits.blobBytes} are taken`}
   const kept = new Map<Binary, Kept>()
   for (const binary of binaries) kept.set(binary, await keepBinary(binary))
-  const checked = jsonSchema.safeParse(binaries.size > 0 ? withReferences(value, kept) : value)
-  if (!checked.success) return {fault: `what JSON cannot hold: ${checked.error.issues[0]?.message}`}
+  const checked = jsonSchema.safeParse(givenJson(binaries.size > 0 ? withReferences(value, kept) : value))
+  if (!checked.success) return {fault: `what JSON cannot hold: ${faultOf(checked.error)}`}
   const output = redactSecrets(checked.data)
   const contents = [...kept.values()].map(({content}) => content)
   return jsonBytes(output) > limits.valueBytes ? await asBlob(output, contents) : held(output, contents)
+}
+
+function faultOf({issues: [issue]}: z.ZodError): string {
+  const path = ['output', ...(issue?.path ?? [])].map(String).join('.')
+  return `${textStart(path, 300)}: ${issue?.message}`
 }
 
 async function asBlob(output: Json, contents: BlobContent[]): Promise<StorableResult> {

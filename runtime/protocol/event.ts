@@ -5,7 +5,7 @@ import {custodyKinds, custodyPersonKinds} from './custody.ts'
 import {documentKinds} from './document.ts'
 import {badInput, HoldfastError} from './errors.ts'
 import {deviceIdSchema, eventIdSchema, runIdSchema, sessionIdSchema, stepIdSchema, subjectIdSchema} from './ids.ts'
-import {type Json, jsonBytes, jsonObjectSchema} from './json.ts'
+import {eventDataSchema, type Json, jsonBytes} from './json.ts'
 import {operationKinds, proposalKinds} from './operation.ts'
 import {runKinds} from './run.ts'
 import {sessionKinds} from './session.ts'
@@ -53,7 +53,7 @@ export const envelopeSchema = z.strictObject({
   /** Counts up per device and session; orders what is pending. */
   deviceSeq: z.int().positive().nullable(),
   kind: z.string().regex(/^[a-z]+(\.[a-z_]+)+$/, 'expected a dotted lower-case kind like "message.posted"'),
-  data: jsonObjectSchema,
+  data: eventDataSchema,
   actor: actorSchema,
   run: runIdSchema.optional(),
   step: stepIdSchema.optional(),

@@ -7,41 +7,55 @@ export type Json = null | boolean | number | string | Json[] | {[key: string]: J
  * Accepts exactly what JSON text gives back unchanged and hands the value on uncopied. [LOG-5]
  * `z.json()` would copy and silently skip a "__proto__" key; here what cannot round-trip is refused by name.
  */
-export const jsonSchema = z.custom<Json>().superRefine((value, context) => {
-  const fault = unrepresentable(value, [], 0)
-  if (fault) context.addIssue({code: 'custom', message: fault.expected, path: fault.path})
-})
+export const jsonSchema = jsonWithin(limits.jsonDepth)
+export const jsonObjectSchema = jsonSchema.refine(isJsonObject, 'expected a JSON object')
+/** The data of an event, with room for the fields around the values that it holds. */
+export const eventDataSchema = jsonWithin(limits.eventDepth).refine(isJsonObject, 'expected a JSON object')
 
-export const jsonObjectSchema = jsonSchema.refine(
-  (value): value is {[key: string]: Json} => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'expected a JSON object',
-)
+function jsonWithin(depth: number) {
+  return z.custom<Json>().superRefine((value, context) => {
+    const fault = unrepresentable(value, [], depth)
+    if (fault) context.addIssue({code: 'custom', message: fault.expected, path: fault.path})
+  })
+}
+
+function isJsonObject(value: Json): value is {[key: string]: Json} {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 type Fault = {path: (string | number)[]; expected: string}
 
-function unrepresentable(value: unknown, path: (string | number)[], depth: number): Fault | null {
-  if (depth > limits.jsonDepth) return {path, expected: `expected at most ${limits.jsonDepth} levels of nesting`}
+/** `room` is how many levels there may be. */
+function unrepresentable(value: unknown, path: (string | number)[], room: number): Fault | null {
+  if (room < 0) return {path, expected: `expected at most ${path.length - 1} levels of nesting`}
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return null
     case 'number':
-      return Number.isFinite(value) &&
-        !Object.is(value, -0) &&
-        !(Number.isInteger(value) && !Number.isSafeInteger(value))
-        ? null
-        : {path, expected: 'expected a finite number within ±(2^53 − 1); send larger integers as strings'}
+      return numberFault(value, path)
     case 'object':
-      return value === null ? null : containerFault(value, path, depth)
+      return value === null ? null : containerFault(value, path, room)
     default:
       return {path, expected: `expected JSON, got ${typeof value}`}
   }
 }
 
-function containerFault(value: object, path: (string | number)[], depth: number): Fault | null {
+/**
+ * An integer beyond 2^53 may have been rounded when it was parsed, which would turn one id into another. From 10^21 on a
+ * number is written with an exponent, so that nobody takes it for an exact one.
+ */
+function numberFault(value: number, path: (string | number)[]): Fault | null {
+  if (!Number.isFinite(value)) return {path, expected: `expected a finite number, got ${value}`}
+  if (Object.is(value, -0)) return {path, expected: 'expected 0, got −0, which JSON text does not keep'}
+  if (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 1e21) return null
+  return {path, expected: 'expected an integer within ±(2^53 − 1); send a larger one as a string'}
+}
+
+function containerFault(value: object, path: (string | number)[], room: number): Fault | null {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
-      const fault = unrepresentable(value[i], [...path, i], depth + 1)
+      const fault = unrepresentable(value[i], [...path, i], room - 1)
       if (fault) return fault
     }
     return null
@@ -52,7 +66,7 @@ function containerFault(value: object, path: (string | number)[], depth: number)
   }
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__') return {path, expected: 'expected no key named "__proto__"'}
-    const fault = unrepresentable(inner, [...path, key], depth + 1)
+    const fault = unrepresentable(inner, [...path, key], room - 1)
     if (fault) return fault
   }
   return null

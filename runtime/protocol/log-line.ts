@@ -19,6 +19,7 @@ export const logEvents = {
   'operation.uncertain': ['warn', 'Whether an operation took effect is not known.'],
   'operation.reconciled': ['info', 'What became of an uncertain operation is known now.'],
   'model.failed': ['warn', 'A call of a model provider failed.'],
+  'operation.given_up': ['error', 'The check of an operation failed again and again; the operation was refused.'],
   'due.failed': ['error', 'Work that was due has failed; it is tried again later.'],
   'webhook.given_up': ['error', 'A webhook was given up on.'],
   'erasure.done': ['info', 'An erasure has reached every layer of the server.'],

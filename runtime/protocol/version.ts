@@ -16,7 +16,10 @@ export const limits = {
   /** Characters of a text that are shown where only its blob stands. */
   blobExcerpt: 1000,
   slotBytes: 16 * 1024,
+  /** Levels of nesting of one value: an input, an output, a receipt, a fact, the slots. */
   jsonDepth: 64,
+  /** Levels of an event's data, which holds such values in fields of its own. */
+  eventDepth: 80,
   messageCharacters: 16_000,
   titleCharacters: 200,
   /** Of a reason or a name that a person gives: of a cancellation, a closing, a migration. */

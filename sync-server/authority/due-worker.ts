@@ -1,8 +1,8 @@
 import type {DueItem, DueName, DueRef, DueWork} from '../storage/due-work.ts'
 import type {FaultPlace} from './authority.ts'
 
-/** `null` when nothing is left to do; else the time (ms) to look again. */
-export type DueHandler = (item: DueItem) => Promise<number | null>
+/** `null` when nothing is left to do; else the time (ms) to look again, with the attempts that count from then on. */
+export type DueHandler = (item: DueItem) => Promise<number | {at: number; attempts: number} | null>
 
 export type DueWorker = {
   /** Does this piece now if nobody has it, in this process or another; safe to call at any time, any number of times. */
@@ -50,14 +50,16 @@ export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWor
     }
   }
   const perform = async (item: DueItem) => {
-    let again: number | null
+    let again: Awaited<ReturnType<DueHandler>>
     try {
       again = await handlers[item.name](item)
     } catch (error) {
       again = now() + backoffMs(item.attempts)
       onFault(error, placeOf(item))
     }
-    await (again === null ? due.finish(item) : due.postpone(item, again))
+    if (again === null) await due.finish(item)
+    else if (typeof again === 'number') await due.postpone(item, again)
+    else await due.postpone({...item, attempts: again.attempts}, again.at)
   }
   const round = async () => {
     more = false

@@ -1,6 +1,3 @@
-import {type Json, jsonBytes, jsonSchema} from '../../runtime/protocol/json.ts'
-import {redactSecrets} from '../../runtime/protocol/redact-secrets.ts'
-import {limits} from '../../runtime/protocol/version.ts'
 import {OperationFailed} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
 import {amountOf, limitFault} from './check-limits.ts'
@@ -8,6 +5,7 @@ import {withDeadline} from './deadline.ts'
 import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} from './operation-context.ts'
 import type {Led} from './operations.ts'
 import {clip, type Prepared, prepareOperation} from './prepare-operation.ts'
+import {storableReceipt} from './receipt.ts'
 import {staleness} from './staleness.ts'
 
 /**
@@ -72,18 +70,10 @@ async function call(row: LedgerRow, {definition, input}: Prepared): Promise<Outc
     const receipt = await withDeadline(`execute of "${row.tool}"`, deadlineOf(definition), signal =>
       definition.execute({...requestOf(row, input), signal}),
     )
-    return {kind: 'operation.executed', data: {operation, receipt: storable(receipt)}}
+    return {kind: 'operation.executed', data: {operation, receipt: storableReceipt(receipt)}}
   } catch (error) {
     const reason = clip(error instanceof Error ? error.message : String(error))
     if (error instanceof OperationFailed) return {kind: 'operation.failed', data: {operation, reason}}
     return {kind: 'operation.uncertain', data: {operation, reason}}
   }
-}
-
-/** The effect has happened, so its receipt is recorded whatever it looks like; what cannot be kept is said. [VIEW-5] */
-export function storable(receipt: unknown): Json {
-  const json = jsonSchema.safeParse(receipt ?? null)
-  if (!json.success) return {note: 'The receipt was not JSON and is not kept.'}
-  const clean = redactSecrets(json.data)
-  return jsonBytes(clean) > limits.valueBytes ? {note: 'The receipt was over 64 KiB and is not kept.'} : clean
 }

@@ -5,8 +5,12 @@ import type {LedgerRow, OperationRef} from '../storage/store.ts'
 import {authoriseOperation} from './authorise-operation.ts'
 import {backoffMs} from './due-worker.ts'
 import {executeOperation} from './execute-operation.ts'
+import {giveUp} from './give-up.ts'
 import {type OperationContext, say} from './operation-context.ts'
 import {reconcileOperation} from './reconcile-operation.ts'
+
+/** Until somebody who waits for a free place looks again, should the word of it be lost with its process. */
+const placePauseMs = 15_000
 
 /** Where a move led; null when it led nowhere now: nothing is known yet, or somebody else has moved the operation. */
 export type Led = OperationStatus | 'no_room' | null
@@ -24,20 +28,29 @@ export function operationHandler(context: OperationContext, nudge: (ref: DueRef)
   /** Who waits for a free place of which tool, first come first; lost with the process, then their time brings them back. */
   const waiting = new Map<string, DueRef[]>()
 
-  return async (item: DueItem): Promise<number | null> => {
-    const {led, row} = await advance(context, {tenant: item.tenant, operation: item.key as OperationRef['operation']})
+  return async (item: DueItem) => {
+    const ref = {tenant: item.tenant, operation: item.key as OperationRef['operation']}
+    const moved = await advance(context, ref).catch(async (error: unknown) => {
+      const row = await context.store.ledger.operation(ref)
+      if (!(await giveUp(context, item, row))) throw error
+      context.onFault(error, {event: 'operation.given_up', fields: {'holdfast.tenant': item.tenant}})
+      return {led: 'refused' as const, row}
+    })
+    const {led, row} = moved
     const now = context.environment.now()
     const place = row ? `${row.tenant} ${row.tool}` : ''
     const others = (waiting.get(place) ?? []).filter(({key}) => key !== item.key)
     if (led === 'no_room') {
       waiting.set(place, [...others, item])
-      return now + Math.min(backoffMs(item.attempts), 30_000)
+      // Waiting in line is no failure. Whoever leaves a place has the next one taken up at once.
+      return {at: now + placePauseMs, attempts: 0}
     }
     const [next, ...rest] = others
     if (rest.length > 0) waiting.set(place, rest)
     else waiting.delete(place)
     if (next) nudge(next)
-    return led === null ? now + backoffMs(item.attempts) : null
+    if (led !== null || (await giveUp(context, item, row))) return null
+    return now + backoffMs(item.attempts)
   }
 }
 

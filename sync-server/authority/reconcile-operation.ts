@@ -1,10 +1,10 @@
 import type {Reconciliation} from '../define-operation.ts'
 import type {LedgerRow} from '../storage/store.ts'
 import {withDeadline} from './deadline.ts'
-import {storable} from './execute-operation.ts'
 import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} from './operation-context.ts'
 import type {Led} from './operations.ts'
 import {clip, prepareOperation} from './prepare-operation.ts'
+import {storableReceipt} from './receipt.ts'
 
 /**
  * uncertain → executed or failed, by asking the outside system; an unknown answer leaves it uncertain. Whatever comes,
@@ -25,7 +25,7 @@ export async function reconcileOperation(context: OperationContext, row: LedgerR
 
 function draftOf({operation}: LedgerRow, answer: Reconciliation): OperationDraft | null {
   if ('executed' in answer) {
-    return {kind: 'operation.executed', data: {operation, receipt: storable(answer.executed)}}
+    return {kind: 'operation.executed', data: {operation, receipt: storableReceipt(answer.executed)}}
   }
   if ('notExecuted' in answer) return {kind: 'operation.failed', data: {operation, reason: clip(answer.notExecuted)}}
   return null

@@ -95,9 +95,31 @@ describe('what a tool gives back', () => {
     ],
     ['a class of its own', () => ({at: new Date(), bytes: everyByte})],
     ['a buffer that is no view', () => everyByte.buffer],
-    ['a number that JSON would change', () => [-0, everyByte]],
+    ['an id that was rounded', () => [2 ** 60, everyByte]],
   ])('[LOG-4] %s is refused by what it is, also beside bytes', async (_, make) => {
     expect(await storableResult(make())).toEqual({fault: expect.stringContaining('what JSON cannot hold')})
+  })
+
+  test.each<[string, unknown, unknown]>([
+    ['undefined members are absent', {a: 1, b: undefined, c: {d: undefined}}, {a: 1, c: {}}],
+    [
+      'a hole and undefined in an array are null',
+      [1, undefined, Object.assign([1], {length: 2})],
+      [1, null, [1, null]],
+    ],
+    ['minus zero is 0', {a: [-0], b: -0}, {a: [0], b: 0}],
+    ['numbers with an exponent stay', [1e308, 5e-324], [1e308, 5e-324]],
+    ['nothing is null', undefined, null],
+  ])('[LOG-5] as JSON text has it, %s', async (_, value, output) => {
+    expect(await stored(value)).toStrictEqual({output, blobs: []})
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a date', {items: [{when: new Date(0)}]}, 'output.items.0.when: expected a plain object, got Date'],
+    ['a bigint', {a: {b: 1n}}, 'output.a.b: expected JSON, got bigint'],
+    ['no number', [0, Number.NaN], 'output.1: expected a finite number, got NaN'],
+  ])('[LOG-4] of %s the fault names the place', async (_, value, fault) => {
+    expect(await storableResult(value)).toEqual({fault: expect.stringContaining(fault)})
   })
 
   test('[VIEW-5] a credential is left out of large JSON and of bytes that are a text, and of how they begin', async () => {

@@ -1,4 +1,5 @@
-import {describe, expect, test} from 'vitest'
+import {describe, expect, test, vi} from 'vitest'
+import * as z from 'zod'
 import type {Json} from '../../runtime/protocol/json.ts'
 import {OperationFailed, type SyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
 import type {Who} from './support/caller.ts'
@@ -24,6 +25,111 @@ async function propose(input: Json, options: Options = {}, serverOptions: Partia
 async function lastData(server: SyncServer, device: ReturnType<typeof testDevice>) {
   return (await logOf(server, device.who, device.session)).at(-1)?.data
 }
+
+/** Work that is due is done again and again, until none of it is postponed any more. */
+async function untilSettled(server: SyncServer, rounds = 12) {
+  for (let round = 0; round < rounds; round++) {
+    servers.environment.advance(700_000)
+    await server.sweep()
+    await server.idle()
+  }
+}
+
+describe('what the code of the application fails at', () => {
+  const broken = () => {
+    throw new Error('invalid byte sequence for encoding "UTF8": 0x00')
+  }
+  test.each<[string, object, string[]]>([
+    ['authorise', {authorise: broken}, ['operation.refused']],
+    ['recheck', {recheck: broken}, ['operation.authorised', 'operation.refused']],
+    [
+      'a role that no database can hold',
+      {authorise: () => ({approval: {role: 'a\0b', reason: 'x', expiresInMs: 9e9}})},
+      ['operation.refused'],
+    ],
+  ])('[OP-2] %s is tried a bounded number of times, then refused in words for the model', async (_, over, kinds) => {
+    const onFault = vi.fn()
+    const operations = servers.desk.operation(over)
+    const {server, device, refund, told} = await propose({orderId: 'A\0', cents: 500}, {}, {operations, onFault})
+    await untilSettled(server)
+    expect(await told()).toEqual(kinds)
+    const {reason} = (await lastData(server, device)) as {reason: string}
+    expect(reason).toMatch(/its check failed \d+ times. Nothing was done./)
+    const calls = onFault.mock.calls.length
+    await untilSettled(server, 3)
+    expect(onFault.mock.calls.length).toBe(calls)
+    expect(await servers.desk.payments(refund.operation)).toEqual([])
+  })
+
+  test('[OP-2] a check that fails a few times and then answers is no refusal', async () => {
+    let left = 3
+    const authorise = () => (left-- > 0 ? broken() : {allow: 'Now.'})
+    const operations = servers.desk.operation({authorise})
+    const {server, told} = await propose({orderId: 'A1', cents: 500}, {}, {operations, onFault: () => {}})
+    await untilSettled(server, 5)
+    expect((await told()).at(-1)).toBe('operation.executed')
+  })
+
+  test('[OP-4] what nobody can tell is asked about a bounded number of times, and stays uncertain', async () => {
+    const reconcile = vi.fn(broken)
+    const operations = servers.desk.operation({execute: broken, reconcile})
+    const {server, told} = await propose({orderId: 'A1', cents: 500}, {}, {operations, onFault: () => {}})
+    await untilSettled(server, 160)
+    const asked = reconcile.mock.calls.length
+    expect(asked).toBeGreaterThan(100)
+    await untilSettled(server, 3)
+    expect(reconcile.mock.calls.length).toBe(asked)
+    expect((await told()).at(-1)).toBe('operation.uncertain')
+  })
+})
+
+describe('a receipt', () => {
+  const self: {[key: string]: unknown} = {paid: true}
+  self.self = self
+  const nested = (levels: number): unknown => (levels === 0 ? 'bottom' : [nested(levels - 1)])
+  test.each<[string, unknown, unknown]>([
+    ['an absent member', {id: 7, note: undefined}, {id: 7}],
+    [
+      'a date, a bigint and no number',
+      {at: new Date(0), big: 2n ** 70n, not: Number.NaN},
+      {at: '1970-01-01T00:00:00.000Z', big: '1180591620717411303424', not: 'NaN'},
+    ],
+    [
+      'a class of its own',
+      {
+        money: new (class Money {
+          cents = 5
+        })(),
+      },
+      {money: {cents: 5}},
+    ],
+    ['itself', self, {paid: true, self: expect.anything()}],
+    ['an id that JSON would round', {id: 2 ** 60}, {id: '1152921504606847000'}],
+    ['−0 and 1e308', [-0, 1e308], [0, 1e308]],
+    ['64 levels', nested(64), nested(64)],
+    ['NUL and a lone surrogate', {text: 'a\0\ud800'}, {text: 'a\0\ud800'}],
+  ])('[OP-3] with %s is kept', async (_, receipt, kept) => {
+    const operations = servers.desk.operation({execute: async () => receipt as Json})
+    const {server, device, told} = await propose({orderId: 'A1', cents: 500}, {}, {operations})
+    expect((await told()).at(-1)).toBe('operation.executed')
+    expect(((await lastData(server, device)) as {receipt: Json}).receipt).toEqual(kept)
+  })
+
+  test('[LOG-5] an input of 64 levels is proposed, decided on and executed', async () => {
+    const definition = {...servers.desk.operation().refundOrder}
+    const operations = {
+      refundOrder: {
+        ...definition,
+        tool: {...definition.tool, input: z.any()},
+        authorise: () => ({allow: 'x'}),
+        execute: async ({input}: {input: unknown}) => input as Json,
+        recheck: () => ({ok: true as const}),
+      },
+    }
+    const {told} = await propose(nested(64) as Json, {}, {operations} as never)
+    expect((await told()).at(-1)).toBe('operation.executed')
+  })
+})
 
 describe('operations', () => {
   test('[OP-2] a small refund is authorised and executed by the server, its receipt in log and ledger', async () => {
@@ -180,7 +286,7 @@ describe('operations', () => {
     const operations = servers.desk.operation({execute: async () => new Date() as never})
     const {server, device, told} = await propose({orderId: 'A1', cents: 5}, {}, {operations})
     expect((await told()).at(-1)).toBe('operation.executed')
-    expect(await lastData(server, device)).toMatchObject({receipt: {note: expect.any(String)}})
+    expect(await lastData(server, device)).toMatchObject({receipt: expect.stringMatching(/^20\d\d-/)})
   })
 
   test('an operation under another name than its tool’s is a misconfiguration, said at once', () => {
