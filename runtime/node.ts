@@ -1,21 +1,23 @@
 import type {PGlite} from '@electric-sql/pglite'
+import {storedOwner} from './device/device-owner.ts'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
 import type {MemoryChoice} from './device/memory-parts.ts'
-import {TokenHolder} from './device/token-holder.ts'
+import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
-import {firstToken, type Runtime} from './page/open-runtime.ts'
+import type {Runtime} from './page/open-runtime.ts'
 import {createSessions} from './page/page-runtime.ts'
+import {type TokenOption, tokenSource} from './page/token-source.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import {serverUrl} from './protocol/server-url.ts'
-import {openNodeDatabase} from './storage/pglite/open-node.ts'
+import {openDeviceFolder} from './storage/pglite/open-device-folder.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
-import {pgliteMemory} from './storage/pglite-memory.ts'
-import {openPGliteStore} from './storage/pglite-store.ts'
+import {openDeviceStore} from './storage/recovery/open-device-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
+import {TokenKeeper} from './sync/token-keeper.ts'
 
 export {
   type Agent,
@@ -52,7 +54,7 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   dataDir: string
   memory?: MemoryChoice
   /** Leave out for a runtime that never syncs. */
-  sync?: {url: string; token: string | (() => Promise<string>)} | {link: CuttableLink; token: string}
+  sync?: {url: string | URL; token?: TokenOption} | {link: CuttableLink; token?: string}
   environment?: Environment
   /** First pause before a failed model call is tried again, milliseconds. */
   retryDelayMs?: number
@@ -76,21 +78,22 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const {agent, model, tools, modelProfiles, also = [], router, memory} = options
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
   if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
-  const token = new TokenHolder(await firstToken(sync))
-  const database = await openNodeDatabase({dataDir, onDamage: 'begin_anew'})
+  const tokens = sync && 'url' in sync ? tokensOf(sync.token, environment) : null
+  const database = await openDeviceFolder(dataDir)
   const feed = localFeed()
+  const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection]))
   const device = await orClose(database, async () =>
     openDeviceRuntime({
-      store: await openPGliteStore(database.db, environment),
+      store: kept.store,
+      storage: kept,
       hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
       router,
       environment,
-      link: linkOf(sync, token),
-      subject: () => token.subject(),
-      tenant: () => token.tenant(),
-      setToken: value => token.set(value),
+      link: linkOf(sync, tokens),
+      owner: await storedOwner(kept.store),
+      setToken: value => tokens?.set(value),
       publisher: feed,
-      ownMemory: {store: pgliteMemory(database.db), ...memory},
+      ownMemory: {store: kept.memory, ...memory},
       log,
       ...(retryDelayMs !== undefined && {retryDelayMs}),
     }),
@@ -111,17 +114,12 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   }
 }
 
-function linkOf(sync: NodeRuntimeOptions['sync'], holder: TokenHolder): CuttableLink | null {
+function tokensOf(token: TokenOption | undefined, environment: Environment): TokenKeeper | null {
+  const ask = tokenSource(token)
+  return ask && new TokenKeeper({...environment, ask})
+}
+
+function linkOf(sync: NodeRuntimeOptions['sync'], tokens: TokenKeeper | null): CuttableLink | null {
   if (!sync) return null
-  if ('link' in sync) return sync.link
-  const {url, token} = sync
-  if (typeof token === 'string') return httpLink({url, token: async () => token})
-  return httpLink({
-    url,
-    token: async () => {
-      const value = await token()
-      holder.set(value)
-      return value
-    },
-  })
+  return 'link' in sync ? sync.link : httpLink({url: sync.url, ...tokens?.forLink()})
 }

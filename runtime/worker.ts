@@ -1,7 +1,8 @@
+import {storedOwner} from './device/device-owner.ts'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import type {MemoryChoice} from './device/memory-parts.ts'
 import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
-import {TokenHolder} from './device/token-holder.ts'
+import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
 import type {WorkerConfig} from './page/open-runtime.ts'
@@ -10,9 +11,9 @@ import {hostWorker} from './platform/host-worker.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import {openBrowserDatabase} from './storage/pglite/open-browser.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
-import {pgliteMemory} from './storage/pglite-memory.ts'
-import {openPGliteStore} from './storage/pglite-store.ts'
+import {openDeviceStore} from './storage/recovery/open-device-store.ts'
 import {httpLink} from './sync/http-link.ts'
+import {TokenKeeper} from './sync/token-keeper.ts'
 
 export {
   type Agent,
@@ -60,30 +61,34 @@ export function serveAgent<Served extends Agent>(
     retry: retriedMethods,
     async open(config, {name, feed, crash}) {
       const database = await openBrowserDatabase({name, onStopped: crash})
-      const token = new TokenHolder(config.token)
-      const link =
-        config.url === null
-          ? null
-          : httpLink({url: config.url, token: () => token.get(), onTokenRefused: () => feed.publish('token', null)})
+      const tokens = new TokenKeeper({
+        ...systemEnvironment,
+        // A page brings it, by `set`.
+        ask: () => {
+          feed.publish('token', null)
+          return new Promise(() => undefined)
+        },
+      })
+      const link = config.url === null ? null : httpLink({url: config.url, ...(config.cookies ? {} : tokens.forLink())})
+      const kept = await orClose(database, () => openDeviceStore(database, systemEnvironment, [documentProjection]))
       const device = await orClose(database, async () =>
         openDeviceRuntime({
-          store: await openPGliteStore(database.db, systemEnvironment),
+          store: kept.store,
+          storage: kept,
           hosts,
           router,
           environment: systemEnvironment,
           link,
-          subject: () => token.subject(),
-          tenant: () => token.tenant(),
-          setToken: value => token.set(value),
+          owner: await storedOwner(kept.store),
+          setToken: value => tokens.set(value),
           publisher: feed,
-          ownMemory: {store: pgliteMemory(database.db), ...memory},
+          ownMemory: {store: kept.memory, ...memory},
           log,
         }),
       )
-      const {storage: kind, recovery} = database
       return {
         service: device.service,
-        storage: {kind, persisted: null, recovery},
+        storage: {kind: kept.kind, persisted: null, recovery: kept.recovery},
         async close() {
           await device.close()
           await database.close()

@@ -80,7 +80,7 @@ export function createApp(parts: AppParts): App {
   openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
   app.use('/v1/*', speaksProtocol(), noForgedCookies())
-  app.use('/v1/*', authenticated(parts.authenticate), notRevoked(context.store), forThatPerson())
+  app.use('/v1/*', authenticated(parts.authenticate), notRevoked(context.store, context.environment), forThatPerson())
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
   meRoutes(app)
   eventRoutes(app, context, worker)

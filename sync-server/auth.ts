@@ -54,16 +54,19 @@ export async function issueToken(options: {
   tenant: string
   subject: string
   roles?: string[]
-  /** Seconds until it expires; 3600 unless told. */
+  /** Seconds until it expires. Default: 3600. */
   expiresInSeconds?: number
+  /** Seconds since 1970. Default: now. */
+  issuedAt?: number
 }): Promise<string> {
-  const expires = Math.floor(Date.now() / 1000) + (options.expiresInSeconds ?? 3600)
+  const issuedAt = options.issuedAt ?? Math.floor(Date.now() / 1000)
+  const expires = issuedAt + (options.expiresInSeconds ?? 3600)
   return new SignJWT({tenant: options.tenant, roles: options.roles ?? []})
     .setProtectedHeader({alg: 'HS256'})
     .setSubject(options.subject)
     .setIssuer(options.issuer)
     .setAudience(options.audience)
-    .setIssuedAt()
+    .setIssuedAt(issuedAt)
     .setJti(v7())
     .setExpirationTime(expires)
     .sign(secretKey(options.secret))

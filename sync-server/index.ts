@@ -10,6 +10,7 @@ import {openDueWorker} from './authority/open-due-worker.ts'
 import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
 import {type Bus, createBus} from './bus.ts'
 import {checkOperations} from './check-operations.ts'
+import {clockInDoubt} from './clock.ts'
 import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
@@ -189,7 +190,11 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const webhooks = options.notify?.webhooks ?? []
   checkWebhooks(webhooks)
   const context = {store, facts, operations, bus, environment, webhooks, onFault, log}
-  const worker = openDueWorker(context)
+  const inDoubt = clockInDoubt(
+    environment,
+    environment.monotonic ?? (options.environment ? null : () => performance.now()),
+  )
+  const worker = openDueWorker(context, inDoubt)
   const search = memorySearch(context, options.memory?.embedder ?? null)
   const memory = {...context, search, policy: options.memory?.policy ?? askTheSubject}
   const layers = [...ownLayers(store), memoryLayer(memory), ...(options.layers ?? [])]
@@ -205,7 +210,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     ...(options.limits?.models && {limits: options.limits.models}),
   })
   const sweep = async () => {
-    tellSwept(log, await sweepOnce({worker, eraser, gateway, retention, memory}))
+    tellSwept(log, await sweepOnce({worker, eraser, gateway, retention, memory, inDoubt}))
   }
   const closing = new AbortController()
   const app = createApp({

@@ -13,18 +13,20 @@ export type Sweeper = {
   gateway: ModelGateway
   retention: Retention
   memory: MemoryContext
+  /** The clock has just jumped. */
+  inDoubt(): boolean
 }
 
 /** How much of each kind a round has ended or taken up. */
 export type Swept = Retired & {due: number; erasures: number; generations: number; memory: number}
 
 /** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
-export async function sweepOnce({worker, eraser, gateway, retention, memory}: Sweeper): Promise<Swept> {
+export async function sweepOnce({worker, eraser, gateway, retention, memory, inDoubt}: Sweeper): Promise<Swept> {
   const due = await worker.round()
-  const retired = await sweepRetention(eraser, retention)
+  const retired = inDoubt() ? {sessions: 0, records: 0} : await sweepRetention(eraser, retention)
   const erasures = await sweepErasures(eraser)
   const generations = await gateway.sweep()
-  return {due, ...retired, erasures, generations, memory: await expireMemory(memory)}
+  return {due, ...retired, erasures, generations, memory: inDoubt() ? 0 : await expireMemory(memory)}
 }
 
 /** A round that found nothing is not worth a line. */

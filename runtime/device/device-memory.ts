@@ -20,6 +20,7 @@ import {
 import {foldChanges} from '../protocol/memory-fold.ts'
 import {type RecallAsk, type RecalledMemory, recallAskSchema} from '../protocol/memory-recall.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
+import {localSubject} from '../protocol/person.ts'
 import {refusalError} from '../protocol/refusal.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {MemoryExtraction} from './memory-extraction.ts'
@@ -141,7 +142,7 @@ export class DeviceMemory {
 
   #items(): MemoryItem[] {
     const {items, changes, proposals} = this.#picture
-    const subject = (this.parts.subject() ?? 'local') as SubjectId
+    const subject = (this.parts.subject() ?? localSubject) as SubjectId
     const act = {at: this.parts.environment.now(), by: {type: 'person' as const, subject}}
     return foldChanges(
       [...items, ...proposals],

@@ -28,6 +28,8 @@ import {
 import type {LogLine} from '../protocol/log-line.ts'
 import {messageText} from '../protocol/message-text.ts'
 import type {ModelView} from '../protocol/model-view.ts'
+import type {Person} from '../protocol/person.ts'
+import {localSubject} from '../protocol/person.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
@@ -40,9 +42,11 @@ import {KeptUp} from '../sync/kept-up.ts'
 import {pullPage} from '../sync/session-sync.ts'
 import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
+import {AwaitOwner} from './await-owner.ts'
 import {type BlobReader, blobReader} from './blob-reader.ts'
 import {type DeviceLog, deviceLog} from './device-log.ts'
 import {DeviceMemory} from './device-memory.ts'
+import type {DeviceOwner} from './device-owner.ts'
 import {type DivergenceSettlement, restoreDivergence, settleDivergence, settlementSchema} from './divergences.ts'
 import {earlierPassport} from './earlier-passport.ts'
 import {exportRun} from './export-run.ts'
@@ -54,30 +58,33 @@ import {memoryService} from './memory-service.ts'
 import {migrationDraft} from './migrate-run.ts'
 import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
+import {PersonStatus} from './person-status.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {SessionListing} from './session-listing.ts'
 import {effectsAfter} from './standing.ts'
+import {plainStorage, type StoragePart, StorageStatus} from './storage-status.ts'
 import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
 
 export type DeviceParts = {
   store: DeviceStore
+  /** Where the store keeps its data, and what became of it. Default: in memory. */
+  storage?: StoragePart
   /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
   router?: Router | undefined
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
-  /** Who is using this device; null when nobody has signed in yet. */
-  subject(): string | null
-  /** Whose server it is; told to nobody but the traces of this device. */
-  tenant?(): string | null
+  /** Whose database this is, as far as anybody has said. [ID-6] */
+  owner: DeviceOwner
   publisher: Publisher
   /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
   ownMemory?: MemoryChoice & {store: DeviceMemoryStore}
   /** What views recall from; this device's own memory unless given. */
   memory?: ViewMemory
-  setToken(token: string): void
+  /** A token of the application's, or null when it has none. */
+  setToken(token: string | null): void
   retryDelayMs?: number
   log?: ((line: LogLine) => void) | undefined
 }
@@ -113,6 +120,9 @@ class DeviceRuntime {
   /** Copies of what the server says; one that cannot be refreshed stays what it is, with its age, and is tried again. */
   readonly #registryCopy: KeptUp
   readonly #factCopies: KeptUp
+  readonly #storage: StorageStatus
+  readonly #status: PersonStatus
+  readonly #awaitOwner: AwaitOwner
   #purging: Promise<void> = Promise.resolve()
 
   constructor(
@@ -121,11 +131,14 @@ class DeviceRuntime {
   ) {
     const {link, store, environment, publisher} = parts
     requireDistinct(parts.hosts)
+    this.#storage = new StorageStatus(parts.storage ?? plainStorage, publisher)
+    this.#status = new PersonStatus(parts.owner, store, publisher)
+    this.#awaitOwner = new AwaitOwner(parts.owner, () => this.#sync?.connection.state ?? 'connecting')
     this.#facts = factReader({store, link, environment})
     this.#blobs = blobReader({store, link, openLog: async session => (await this.#open(session)).log})
     this.#listing = new SessionListing(store, publisher)
     this.#memory = this.#openMemory()
-    const tenant = () => parts.tenant?.() ?? null
+    const tenant = () => parts.owner.get()?.tenant ?? null
     this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
     this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
@@ -138,6 +151,8 @@ class DeviceRuntime {
         store,
         environment,
         device,
+        claim: person => this.#claim(person),
+        onOtherPerson: person => publisher.publish('other', person),
         openLog: async session => (await this.#open(session)).log,
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
@@ -167,6 +182,7 @@ class DeviceRuntime {
 
   async close(): Promise<void> {
     await this.#listing.close()
+    await this.#status.close()
     await this.#sync?.close()
     await this.#registryCopy.close()
     await this.#factCopies.close()
@@ -239,21 +255,25 @@ class DeviceRuntime {
       exportRun: run => exportRun(this.parts.store, parse(runIdSchema, run, 'run'), this.parts.environment.now()),
       runPassport: run => this.#runPassport(parse(runIdSchema, run, 'run')),
       connection: async () => this.#connection,
+      storage: async () => this.#storage.state,
+      dismissRecovery: () => this.#storage.dismissRecovery(),
+      setPersisted: async granted => this.#storage.setPersisted(granted),
       setOnline: async online => {
         await this.parts.store.setOnline(online)
         this.#sync?.setOnline(online)
       },
       setToken: async token => {
         this.parts.setToken(token)
-        this.#sync?.hurry()
+        if (token !== null) this.#sync?.hurry()
       },
       hurry: async () => this.#sync?.hurry(),
+      person: () => this.#status.read(),
     }
   }
 
   async #write(session: OpenSession, draft: Draft): Promise<void> {
     if (draft.id) parse(eventIdSchema, draft.id, 'event')
-    await session.log.append(this.#person(), [draft])
+    await session.log.append(await this.#person(), [draft])
   }
 
   /** Idempotent: a run that is cancelled already is what was asked for. [RUN-7] */
@@ -266,8 +286,8 @@ class DeviceRuntime {
     }
   }
 
-  #person(): Actor {
-    return {type: 'person', subject: parse(subjectIdSchema, this.#author(), 'subject')}
+  async #person(): Promise<Actor> {
+    return {type: 'person', subject: parse(subjectIdSchema, await this.#author(), 'subject')}
   }
 
   /** Said again after its answer was lost, it must not be checked against the version that it has brought about. */
@@ -290,12 +310,22 @@ class DeviceRuntime {
     return giveAway(await this.#blobs(id, blob))
   }
 
-  #author(): string {
-    const subject = this.parts.subject()
-    if (subject) return subject
-    if (!this.#sync) return 'local'
+  async #author(): Promise<string> {
+    const owner = this.parts.owner.get() ?? (this.#sync && (await this.#awaitOwner.get()))
+    if (owner) return owner.subject
+    if (!this.#sync) return localSubject
     // The server would refuse an event in nobody's name, so it is not taken in the first place.
-    throw new HoldfastError('unauthenticated', 'nobody has signed in on this device yet: bring a token first')
+    throw new HoldfastError(
+      'unauthenticated',
+      'Nobody has used this device yet, and the server has not said who is signed in.',
+    )
+  }
+
+  async #claim(person: Person): Promise<boolean> {
+    const claimed = await this.parts.owner.claim(person)
+    this.#awaitOwner.look()
+    if (claimed) this.#status.changed()
+    return claimed
   }
 
   async #send(session: OpenSession, event: EventId, message: OutgoingMessage): Promise<SessionId> {
@@ -328,7 +358,7 @@ class DeviceRuntime {
     if (['live', 'polling'].includes(this.#connection.state)) {
       throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
     }
-    await continueOffline(log, {author: this.#person(), event: parse(eventIdSchema, event, 'event')})
+    await continueOffline(log, {author: await this.#person(), event: parse(eventIdSchema, event, 'event')})
   }
 
   async #settleDivergence(session: OpenSession, settlement: DivergenceSettlement): Promise<SessionId> {
@@ -339,7 +369,7 @@ class DeviceRuntime {
         device: this.device,
         environment,
         log: session.log,
-        author: this.#person(),
+        author: await this.#person(),
         open: async id => (await this.#open(id)).log,
       },
       parse(settlementSchema, settlement, 'resolveDivergence'),
@@ -423,6 +453,7 @@ class DeviceRuntime {
       this.#memory?.look(session.log)
       this.#sync?.touch(id)
       this.#listing.changed()
+      this.#status.changed()
     })
     return session
   }
@@ -432,7 +463,7 @@ class DeviceRuntime {
   }
 
   #openMemory(): DeviceMemory | null {
-    const {ownMemory, store, link, environment, publisher, subject} = this.parts
+    const {ownMemory, store, link, environment, publisher, owner} = this.parts
     if (!ownMemory) return null
     const {store: kept, ...choice} = ownMemory
     const {device} = this
@@ -445,7 +476,7 @@ class DeviceRuntime {
       gateway: gatewayOf(link),
       environment,
       publisher,
-      subject,
+      subject: () => owner.get()?.subject ?? null,
     })
   }
 
@@ -456,6 +487,7 @@ class DeviceRuntime {
 
   #connectionChanged(connection: Connection): void {
     this.parts.publisher.publish('connection', connection)
+    this.#awaitOwner.look()
     this.#wakeAll()
   }
 

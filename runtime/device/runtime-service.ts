@@ -14,11 +14,14 @@ import type {RecallAsk, RecalledMemory} from '../protocol/memory-recall.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {Person} from '../protocol/person.ts'
+import type {StorageState} from '../protocol/recovery.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
 import type {DivergenceSettlement} from './divergences.ts'
+import type {PersonState} from './person-status.ts'
 
 export type NewSession = {event: EventId; agent: string; title?: string; policy?: BusyPolicy}
 
@@ -79,8 +82,17 @@ export interface RuntimeService {
   /** The run as one file; null for one that this device does not have. [OBS-2] */
   exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
+  /** Where this device keeps its data, and what became of it. Also from now on publishes every change. */
+  storage(): Promise<StorageState>
+  /** The person has read what became of the database. [LOG-9] */
+  dismissRecovery(): Promise<void>
+  /** The browser's answer to `navigator.storage.persist()`, which only a page can ask. */
+  setPersisted(granted: boolean): Promise<void>
   setOnline(online: boolean): Promise<void>
-  setToken(token: string): Promise<void>
+  /** A token of the application's, or null when the page has none. */
+  setToken(token: string | null): Promise<void>
+  /** Whose database this is, and what of theirs is unsent; null while nobody has used it. [ID-6] */
+  person(): Promise<PersonState | null>
   /** The network may be back: try now instead of at the end of a pause. */
   hurry(): Promise<void>
 }
@@ -119,8 +131,12 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'undoMemory',
   'exportRun',
   'connection',
+  'storage',
+  'dismissRecovery',
+  'setPersisted',
   'setOnline',
   'setToken',
+  'person',
   'hurry',
 ]
 
@@ -128,9 +144,13 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
 export type Frames = {
   sessions: SessionListItem[]
   connection: Connection
+  storage: StorageState
   memory: MemoryView
   /** The server refused the token: whoever can should bring another. */
   token: null
+  person: PersonState | null
+  /** The server has named somebody else than the owner of this database. [ID-6] */
+  other: Person
 } & {[topic: `session:${string}`]: SessionView} & {[topic: `document:${string}`]: Uint8Array}
 
 export interface Publisher {

@@ -1,6 +1,6 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import {type Context, context, metrics, SpanKind, trace} from '@opentelemetry/api'
 import type {AgentHost, ModelSource, ToolContext} from '../loop/define.ts'
+import type {LanguageModel} from '../loop/language-model.ts'
 import type {AroundStep} from '../loop/perform-step.ts'
 import {sessionFields, type TelemetryFields} from '../protocol/telemetry.ts'
 import type {DeviceLog} from './device-log.ts'
@@ -59,7 +59,7 @@ export function deviceTelemetry(tenant: () => string | null, lines: DeviceLog): 
 }
 
 function tracedSource(source: ModelSource, tracing: ModelTracing): ModelSource {
-  const traced = (model: LanguageModelV3) => tracedModel(model, tracing)
+  const traced = (model: LanguageModel) => tracedModel(model, tracing)
   return typeof source === 'function' ? async host => traced(await source(host)) : traced(source)
 }
 

@@ -1,5 +1,13 @@
-import type {LanguageModelV3, LanguageModelV3StreamPart, LanguageModelV3StreamResult} from '@ai-sdk/provider'
+import type {LanguageModelV4CallOptions, LanguageModelV4StreamPart} from '@ai-sdk/provider'
 import {type Context, metrics, propagation, type Span, SpanKind, type Tracer, trace} from '@opentelemetry/api'
+import {
+  type LanguageModel,
+  type ModelCallOptions,
+  type ModelStream,
+  type ModelStreamPart,
+  streamOf,
+} from '../loop/language-model.ts'
+import {HoldfastError} from '../protocol/errors.ts'
 import {errorType} from '../protocol/log-line.ts'
 import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
 import type {TelemetryFields} from '../protocol/telemetry.ts'
@@ -12,7 +20,7 @@ export type ModelTracing = {
 }
 
 /** The same model, with a span and the two GenAI metrics for each call; what is said passes by unread. [OBS-1] */
-export function tracedModel(model: LanguageModelV3, tracing: ModelTracing): LanguageModelV3 {
+export function tracedModel(model: LanguageModel, tracing: ModelTracing): LanguageModel {
   const {provider, modelId} = model
   const common = {
     'gen_ai.operation.name': 'chat',
@@ -20,12 +28,14 @@ export function tracedModel(model: LanguageModelV3, tracing: ModelTracing): Lang
     'gen_ai.request.model': modelId,
   }
   return {
-    specificationVersion: model.specificationVersion,
+    specificationVersion: 'v4',
     provider,
     modelId,
     supportedUrls: model.supportedUrls,
-    doGenerate: options => model.doGenerate(options),
-    async doStream(options) {
+    doGenerate: () => Promise.reject(new HoldfastError('misconfigured', 'a traced model streams; call doStream')),
+    async doStream(given: LanguageModelV4CallOptions) {
+      // The prompt of a view holds no file, the only part that the two versions of the specification spell differently.
+      const options = given as ModelCallOptions
       const named = modelCallSchema.safeParse(options.providerOptions?.[modelCallOption])
       const {parent, fields} = tracing.of(named.success ? named.data.run : null)
       const span = tracing.tracer.startSpan(`chat ${modelId}`, {kind: SpanKind.CLIENT}, parent)
@@ -38,7 +48,7 @@ export function tracedModel(model: LanguageModelV3, tracing: ModelTracing): Lang
       const watch = new CallWatch(span, common)
       try {
         const traced = provider === 'gateway' ? withTrace(options, trace.setSpan(parent, span)) : options
-        return watch.through(await model.doStream(traced))
+        return {stream: watch.through(await streamOf(model, traced))}
       } catch (error) {
         watch.end(error)
         throw error
@@ -63,16 +73,17 @@ class CallWatch {
     private readonly common: Record<string, string>,
   ) {}
 
-  through(result: LanguageModelV3StreamResult): LanguageModelV3StreamResult {
-    const reader = result.stream.getReader()
-    const stream = new ReadableStream<LanguageModelV3StreamPart>(
+  through(inner: ModelStream): ReadableStream<LanguageModelV4StreamPart> {
+    // Parts of both versions of the specification pass through as they are.
+    const reader = inner.getReader()
+    return new ReadableStream<LanguageModelV4StreamPart>(
       {
         pull: async out => {
           try {
             const {done, value} = await reader.read()
             if (done) return this.#close(out)
             this.#look(value)
-            out.enqueue(value)
+            out.enqueue(value as LanguageModelV4StreamPart)
           } catch (error) {
             this.end(error)
             out.error(error)
@@ -86,7 +97,6 @@ class CallWatch {
       },
       {highWaterMark: 0},
     )
-    return {...result, stream}
   }
 
   end(error: unknown): void {
@@ -107,7 +117,7 @@ class CallWatch {
     out.close()
   }
 
-  #look(part: LanguageModelV3StreamPart): void {
+  #look(part: ModelStreamPart): void {
     if (part.type === 'error') this.end(part.error)
     if (part.type !== 'finish') return
     const {finishReason, usage} = part

@@ -1,11 +1,13 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import {wallBound} from '../protocol/budget.ts'
+import {type ContextOverflow, contextOverflowSchema} from '../protocol/context-overflow.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {RunId, SessionId} from '../protocol/ids.ts'
-import type {RunState} from '../protocol/run.ts'
+import type {Budgets, RunState} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
+import type {CallLimits} from './call-clock.ts'
 import {lacking} from './define.ts'
+import type {LanguageModel} from './language-model.ts'
 import {callModel, type Reply} from './model-port.ts'
 import {modelRetry, triesOfCall} from './model-retry.ts'
 import type {PreparedView} from './prepare-view.ts'
@@ -14,7 +16,7 @@ import {type Pause, pauseOf} from './provider-pause.ts'
 export type Question = {
   session: SessionId
   run: RunState
-  model: LanguageModelV3
+  model: LanguageModel
   view: PreparedView
   tools: readonly ToolContract[]
   /** Aborts when the step is overtaken; what it was aborted with is then thrown. */
@@ -26,8 +28,14 @@ export type Question = {
   retryDelayMs?: number
 }
 
-/** A reply; or the bound on the run's time that came first, or the pause that the provider asked for. [BUD-1] */
-export async function askModel(question: Question): Promise<Reply | {bound: string} | Pause> {
+/** The provider takes no prompt of this length; what it said of its limit and its own count. */
+export type TooLong = {tooLong: ContextOverflow}
+
+/**
+ * A reply; or the bound on the run's time that came first, the pause that the provider asked for, or that the prompt
+ * is longer than the model takes. [BUD-1, VIEW-4]
+ */
+export async function askModel(question: Question): Promise<Reply | {bound: string} | Pause | TooLong> {
   const {session, run, model, view, tools, over, time, environment, onText, retryDelayMs = 500} = question
   const step = run.step?.id
   if (!step) throw new HoldfastError('internal', 'a model call needs a prepared step')
@@ -38,19 +46,16 @@ export async function askModel(question: Question): Promise<Reply | {bound: stri
   )
   try {
     return await policy.execute(async ({attempt: tries}) => {
-      const timeout = AbortSignal.timeout(run.pin.budgets.modelCallMs)
       return await callModel({
         model,
         view,
         tools,
         settings: run.pin.model.settings,
-        signal: AbortSignal.any([over, timeout, time]),
+        signal: AbortSignal.any([over, time]),
+        limits: callLimits(run.pin.budgets),
         environment,
         name: {session, run: run.id, step, attempt: run.attempt, try: run.pauses * triesOfCall + tries + 1},
         onText: text => onText(run.id, text),
-      }).catch(error => {
-        if (!timeout.aborted || over.aborted || time.aborted) throw error
-        throw new HoldfastError('model_failed', `the model did not finish within ${run.pin.budgets.modelCallMs} ms`)
       })
     }, over)
   } catch (error) {
@@ -58,10 +63,25 @@ export async function askModel(question: Question): Promise<Reply | {bound: stri
     if (time.aborted) return {bound: wallBound(run)}
     const pause = pauseOf(run, error)
     if (pause) return pause
+    const tooLong = overflowOf(error)
+    if (tooLong) return {tooLong}
     throw lacksModel(error, run)
   } finally {
     onText(run.id, null)
   }
+}
+
+/** Milliseconds of one call where the pin bounds only its silence. */
+const defaultTotalMs = 1_800_000
+
+function callLimits({modelCallMs, modelFirstMs, modelTotalMs}: Budgets): CallLimits {
+  return {firstMs: modelFirstMs ?? modelCallMs, silenceMs: modelCallMs, totalMs: modelTotalMs ?? defaultTotalMs}
+}
+
+function overflowOf(error: unknown): ContextOverflow | null {
+  if (!HoldfastError.is(error, 'model_failed')) return null
+  const told = contextOverflowSchema.safeParse(error.details.overflow)
+  return told.success ? told.data : null
 }
 
 function lacksModel(error: unknown, {pin}: RunState): unknown {

@@ -1,4 +1,3 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import type * as z from 'zod'
 import type {BlobRef} from '../protocol/blob.ts'
 import {documentNameSchema} from '../protocol/document.ts'
@@ -16,6 +15,7 @@ import {
 } from '../protocol/pin.ts'
 import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+import {type LanguageModel, requireModel} from './language-model.ts'
 import type {SlotEditor} from './slot-editor.ts'
 import type {ToolOutput} from './storable-result.ts'
 
@@ -96,9 +96,12 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
   requireDocuments(agent.name, agent.documents ?? [])
   const where = `agent ${agent.name}`
+  // Whoever bounds the silence of a call means all of it, the first part too.
+  const first = agent.budgets?.modelCallMs === undefined ? {modelFirstMs: 300_000} : {}
+  const budgets = {...defaultBudgets, ...first, ...agent.budgets}
   return Object.freeze({
     ...agent,
-    budgets: configured(budgetsSchema, {...defaultBudgets, ...agent.budgets}, `${where}: budgets`),
+    budgets: configured(budgetsSchema, budgets, `${where}: budgets`),
     policy: configured(
       policyProfileSchema.omit({busy: true}),
       {name: 'default', approval: {}, ...agent.policy},
@@ -169,7 +172,7 @@ export type ToolImplementations<Tools extends readonly ToolContract[]> = {
 export interface ModelGateway {
   /** Names of the models the server offers, best first; throws `offline` when it cannot be asked. */
   models(): Promise<string[]>
-  open(name: string): LanguageModelV3
+  open(name: string): LanguageModel
 }
 
 /**
@@ -177,11 +180,35 @@ export interface ModelGateway {
  * resumed run gets the same model or none. [PIN-2]
  */
 export type ModelSource =
-  | LanguageModelV3
-  | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModelV3 | Promise<LanguageModelV3>)
+  | LanguageModel
+  | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModel | Promise<LanguageModel>)
 
-/** By which a run finds its model again. */
-export function modelLabel(model: LanguageModelV3): string {
+/**
+ * The model that a source gives.
+ *
+ * @throws HoldfastError `misconfigured` for what is no model of the provider specification v3 or v4
+ */
+export async function chosenModel(
+  source: ModelSource,
+  host: {gateway: ModelGateway; pinned: string | null},
+): Promise<LanguageModel> {
+  const model = isModel(source) ? source : await source(host)
+  requireModel(model)
+  return model
+}
+
+/** A class of a provider may be callable too. */
+function isModel(source: ModelSource): source is LanguageModel {
+  return typeof source !== 'function' || 'specificationVersion' in source
+}
+
+/** Refuses at once a model that no run could use; one that is chosen later is checked when it is chosen. */
+export function requireModelSource(source: unknown, where: string): void {
+  if (typeof source !== 'function' || 'specificationVersion' in source) requireModel(source, where)
+}
+
+/** Stable label that identifies the model across resumes. */
+export function modelLabel(model: LanguageModel): string {
   return `${model.provider}/${model.modelId}`
 }
 
@@ -192,8 +219,9 @@ export function modelLabel(model: LanguageModelV3): string {
  * @example
  * serveAgent(desk, {model: gatewayModel({fallback: rulesModel()}), tools: {lookupOrder}})
  */
-export function gatewayModel(options: {fallback?: LanguageModelV3} = {}): ModelSource {
+export function gatewayModel(options: {fallback?: LanguageModel} = {}): ModelSource {
   const {fallback} = options
+  if (fallback) requireModel(fallback, 'gatewayModel: fallback')
   return async ({gateway, pinned}) => {
     if (fallback && pinned === modelLabel(fallback)) return fallback
     if (pinned) return gateway.open(pinned.slice(pinned.indexOf('/') + 1))
@@ -232,6 +260,7 @@ export function agentHost<Served extends Agent>(
 
 /** Two hosts of one name and version would make it a matter of chance which one a run goes on with. */
 export function requireDistinct(hosts: readonly AgentHost[]): void {
+  for (const {agent, model} of hosts) requireModelSource(model, `agent ${agent.name}: model`)
   const names = hosts.map(({agent}) => `"${agent.name}" ${agent.version}`)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice) misconfigured(`agents: this build serves ${twice} twice`)

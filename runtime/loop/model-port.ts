@@ -1,213 +1,100 @@
-import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
-import * as z from 'zod'
 import type {Environment} from '../protocol/environment.ts'
-import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
-import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
 import {type ModelCallName, modelCallOption} from '../protocol/model-call.ts'
 import type {ModelSettings} from '../protocol/pin.ts'
-import {redactText} from '../protocol/redact-secrets.ts'
-import type {ReplyPart} from '../protocol/run.ts'
 import type {ToolContract} from '../protocol/tool.ts'
 import {beforeAbort} from './before-abort.ts'
+import {CallClock, type CallLimits} from './call-clock.ts'
+import {fitReply} from './fit-reply.ts'
+import {type LanguageModel, type ModelStream, type ModelStreamPart, streamOf} from './language-model.ts'
+import {modelError} from './model-error.ts'
 import type {PreparedView} from './prepare-view.ts'
+import {ReplyBuilder} from './reply-builder.ts'
 
 export type Reply = DataOf<'model.replied'>
 
 export type ModelCall = {
-  model: LanguageModelV3
+  model: LanguageModel
   view: PreparedView
   tools: readonly ToolContract[]
   /** As the run pinned them; the provider's own where it pinned none. */
   settings?: ModelSettings | undefined
   signal: AbortSignal
+  /** No bound when left out. */
+  limits?: CallLimits
   environment: Environment
   /** Under which a gateway makes this call once; a provider asked directly reads past it, a summary has none. */
   name?: ModelCallName
-  /** Told the whole text so far on every piece; nothing of it is stored. */
+  /** Called with the whole text so far on every piece; nothing of it is stored. */
   onText(text: string): void
 }
 
+const noLimits: CallLimits = {firstMs: Number.MAX_VALUE, silenceMs: Number.MAX_VALUE, totalMs: Number.MAX_VALUE}
+
 /**
- * One model call from prompt to a complete reply.
+ * One model call from prompt to a reply that an event can hold. A call that is stopped at its total time keeps what
+ * it has said, marked as cut: it is paid for.
  *
- * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, reports an error, or ends without
- * its `finish` part: half a reply is no reply.
+ * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, falls silent, reports an error, or
+ * ends without saying that it is complete: half a reply is no reply. `details.overflow` tells that the prompt is longer
+ * than the model takes.
  */
 export async function callModel(call: ModelCall): Promise<Reply> {
   const gathered = new ReplyBuilder(call)
+  const clock = new CallClock(call.limits ?? noLimits)
+  const signal = AbortSignal.any([call.signal, clock.signal])
   try {
-    const {prompt, tools} = call.view
-    const {stream} = await beforeAbort(
-      call.signal,
-      call.model.doStream({
-        ...call.settings,
-        prompt,
-        tools: tools.length > 0 ? tools : undefined,
-        abortSignal: call.signal,
-        ...(call.name && {providerOptions: {[modelCallOption]: {...call.name}}}),
-      }),
-    )
-    await readParts(stream, call.signal, part => gathered.take(part))
+    const stream = await beforeAbort(signal, open(call, signal))
+    await readParts(stream, signal, part => {
+      clock.progressed(isContent(part))
+      return gathered.take(part)
+    })
+    return fitReply(gathered.reply())
   } catch (error) {
     call.signal.throwIfAborted()
-    throw modelError(error)
+    if (isTooLong(clock.signal) && gathered.hasContent) return fitReply(gathered.cutReply('time'))
+    throw modelError(clock.signal.aborted ? clock.signal.reason : error, call.environment.now())
+  } finally {
+    clock.stop()
   }
-  return gathered.reply()
 }
 
-/** Reads to the end, or until the signal says stop, whether or not the stream listens to it. */
+function open({model, view, settings, name}: ModelCall, abortSignal: AbortSignal): Promise<ModelStream> {
+  const {prompt, tools} = view
+  return streamOf(model, {
+    ...settings,
+    prompt,
+    ...(tools.length > 0 && {tools}),
+    abortSignal,
+    ...(name && {providerOptions: {[modelCallOption]: {...name}}}),
+  })
+}
+
+/** Reads until `take` has enough, the stream ends or the signal aborts, whether or not the stream listens to it. */
 async function readParts(
-  stream: ReadableStream<LanguageModelV3StreamPart>,
+  stream: ModelStream,
   signal: AbortSignal,
-  take: (part: LanguageModelV3StreamPart) => void,
+  take: (part: Parameters<ReplyBuilder['take']>[0]) => 'more' | 'enough',
 ): Promise<void> {
   const reader = stream.getReader()
   try {
     for (;;) {
       const {done, value} = await beforeAbort(signal, reader.read())
       if (done) return
-      take(value)
+      if (take(value) === 'enough') break
     }
+    reader.cancel().catch(() => undefined)
   } catch (error) {
     reader.cancel(error).catch(() => undefined)
     throw error
   }
 }
 
-function modelError(error: unknown): HoldfastError {
-  if (error instanceof HoldfastError) return error
-  const message = error instanceof Error ? error.message : String(error)
-  // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
-  return new HoldfastError('model_failed', redactText(message).slice(0, 1000), {
-    cause: error,
-    details: {retryable: isRetryable(error), ...retryAfterOf(error)},
-  })
+/** What a provider sends before it has a word of the reply, or only to keep the connection. */
+function isContent({type}: ModelStreamPart): boolean {
+  return !['stream-start', 'response-metadata', 'ping', 'raw'].includes(type)
 }
 
-/** Providers mark what may pass; without a mark a broken connection is worth another try. */
-function isRetryable(error: unknown): boolean {
-  if (typeof error === 'object' && error !== null && 'isRetryable' in error) return error.isRetryable === true
-  return true
-}
-
-/** How long a provider asks to be left alone, in its words: the header's seconds, or milliseconds where it sends those. */
-function retryAfterOf(error: unknown): {retryAfterMs?: number} {
-  const parsed = retryAfterSchema.safeParse(error)
-  if (!parsed.success) return {}
-  const {'retry-after-ms': ms, 'retry-after': seconds} = parsed.data.responseHeaders
-  const asked = ms ?? (seconds === undefined ? undefined : seconds * 1000)
-  return asked === undefined ? {} : {retryAfterMs: asked}
-}
-
-const wholeNumber = z
-  .string()
-  .regex(/^\d{1,9}$/)
-  .transform(Number)
-  .optional()
-const retryAfterSchema = z.object({
-  responseHeaders: z.object({'retry-after-ms': wholeNumber, 'retry-after': wholeNumber}),
-})
-
-class ReplyBuilder {
-  readonly #content: ReplyPart[] = []
-  readonly #open = new Map<string, Extract<ReplyPart, {type: 'text' | 'reasoning'}>>()
-  #text = ''
-  #end: Pick<Reply, 'finish' | 'usage'> | null = null
-
-  constructor(private readonly call: ModelCall) {}
-
-  take(part: LanguageModelV3StreamPart): void {
-    switch (part.type) {
-      case 'text-start':
-      case 'reasoning-start':
-        this.#start(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
-        return
-      case 'text-delta':
-      case 'reasoning-delta':
-        this.#extend(part.id, part.delta, part.providerMetadata)
-        return
-      case 'text-end':
-      case 'reasoning-end':
-        this.#extend(part.id, '', part.providerMetadata)
-        return
-      case 'tool-call':
-        this.#content.push(this.#toolCall(part))
-        return
-      case 'error':
-        throw part.error
-      case 'finish':
-        this.#end = {
-          finish: part.finishReason.unified,
-          usage: {
-            inputTokens: countOf(part.usage.inputTokens.total),
-            outputTokens: countOf(part.usage.outputTokens.total),
-          },
-        }
-    }
-  }
-
-  reply(): Reply {
-    if (!this.#end) {
-      throw new HoldfastError('model_failed', 'the stream ended without its finish part', {details: {retryable: true}})
-    }
-    return {content: this.#content, ...this.#end}
-  }
-
-  #start(type: 'text' | 'reasoning', id: string, metadata: unknown): void {
-    const part: Extract<ReplyPart, {type: 'text' | 'reasoning'}> = {type, text: '', ...metadataOf(metadata)}
-    this.#open.set(id, part)
-    this.#content.push(part)
-  }
-
-  #extend(id: string, delta: string, metadata: unknown): void {
-    const part = this.#open.get(id)
-    if (!part) throw new HoldfastError('model_failed', `the stream extends part "${id}", which it never started`)
-    part.text += delta
-    Object.assign(part, metadataOf(metadata))
-    if (part.type !== 'text' || !delta) return
-    this.#text += delta
-    this.call.onText(this.#text)
-  }
-
-  #toolCall(part: Extract<LanguageModelV3StreamPart, {type: 'tool-call'}>): ReplyPart {
-    const {input, fault} = readInput(part.toolName, part.input, this.call.tools)
-    return {
-      type: 'call',
-      call: this.call.environment.id('call'),
-      providerCall: part.toolCallId.slice(0, 500),
-      // A name that no tool can have is a fault to mend for the model, not a reply to lose.
-      tool: part.toolName.slice(0, 100) || 'unnamed',
-      input,
-      ...(fault && {fault: fault.slice(0, 2000)}),
-      ...metadataOf(part.providerMetadata),
-    }
-  }
-}
-
-/** Providers count as they like; what is no count is not known. */
-function countOf(tokens: number | undefined): number | null {
-  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null
-}
-
-function metadataOf(metadata: unknown): {providerMetadata?: {[key: string]: Json}} {
-  const parsed = jsonObjectSchema.safeParse(metadata)
-  return parsed.success ? {providerMetadata: parsed.data} : {}
-}
-
-/** The stream carries input as a JSON string; what cannot be used goes back to the model as the call's error. [OP-7] */
-function readInput(name: string, text: string, tools: readonly ToolContract[]): {input: Json; fault?: string} {
-  let input: Json
-  try {
-    input = JSON.parse(text === '' ? '{}' : text) as Json
-  } catch {
-    return {input: text, fault: `${name}: the input is not JSON`}
-  }
-  const representable = jsonSchema.safeParse(input)
-  if (!representable.success) return {input: null, fault: badInput(name, representable.error).message}
-  const tool = tools.find(candidate => candidate.name === name)
-  if (!tool)
-    return {input, fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`}
-  const checked = tool.input.safeParse(input)
-  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message}
+function isTooLong({aborted, reason}: AbortSignal): boolean {
+  return aborted && reason?.details?.tryAgain === false
 }

@@ -27,6 +27,7 @@ export function modelRetry(firstPauseMs: number, random: () => number, elsewhere
 
 function mayPass(error: Error): boolean {
   if (!HoldfastError.is(error, 'model_failed') || error.details.retryable === false) return false
+  if (error.details.tryAgain === false) return false
   return askedPauseMs(error) <= longestPauseMs
 }
 

@@ -1,4 +1,5 @@
 import {callLimit, callsBound, spentBound, stepBound} from '../protocol/budget.ts'
+import {viewTokensOf} from '../protocol/calibration.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
 import {hasEnded, type OperationState} from '../protocol/operation.ts'
@@ -225,7 +226,8 @@ function modelStep(state: SessionState, run: RunState, workMs: number): NextStep
 }
 
 /** A second summary without a reply in between could only do the same again. */
-function isTooLarge({view}: SessionState, {pin: {budgets}}: RunState): boolean {
-  const {viewTokens, compactAt = defaultCompactAt} = budgets
+function isTooLarge({view, calibration}: SessionState, {pin: {budgets}}: RunState): boolean {
+  const {compactAt = defaultCompactAt} = budgets
+  const viewTokens = viewTokensOf(calibration, budgets)
   return !view.fresh && (view.tokens > compactAt * viewTokens || view.events > compactAtEvents)
 }

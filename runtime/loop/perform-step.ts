@@ -1,8 +1,8 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {DocumentEditor} from '../documents/document-editor.ts'
 import type {DocumentReader} from '../documents/document-reader.ts'
 import type {BlobId} from '../protocol/blob.ts'
 import {type RunUsage, usageOf, wallLeftMs} from '../protocol/budget.ts'
+import {viewTokensOf} from '../protocol/calibration.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Actor, Draft, LoggedEvent} from '../protocol/event.ts'
@@ -15,14 +15,17 @@ import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {Follow, SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
-import {type AgentHost, lacking, type ModelGateway, modelLabel} from './define.ts'
+import {type AgentHost, chosenModel, lacking, type ModelGateway, modelLabel} from './define.ts'
 import {keepResult} from './keep-result.ts'
+import type {LanguageModel} from './language-model.ts'
+import {refusedView} from './narrow-view.ts'
 import {type CallResult, goesOnWith, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import type {Pause} from './provider-pause.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
+import {endOf} from './run-end.ts'
 import type {RunSignal} from './run-signal.ts'
 import {runTool, type ToolFunction, type ToolReturn, type ToolRun} from './run-tools.ts'
 import {openSlotEditor} from './slot-editor.ts'
@@ -152,7 +155,8 @@ export class StepPerformer {
   async #compact(state: SessionState, answers: EventId[]): Promise<void> {
     const run = this.#run(state)
     const host = this.#host(state)
-    const {viewTokens, modelCallMs} = run.pin.budgets
+    const {modelCallMs} = run.pin.budgets
+    const viewTokens = viewTokensOf(state.calibration, run.pin.budgets)
     const {seen, beside} = await readSources(this.parts, state, {agent: host.agent, viewTokens, answers})
     const range = rangeToCompact(seen, beside.summary, {answers, viewTokens})
     if (!range) return this.#prepareView(state, answers)
@@ -185,6 +189,10 @@ export class StepPerformer {
     }).finally(time.stop)
     if ('bound' in reply) return await this.perform({do: atBound(run), bound: reply.bound}, state)
     if ('pauseMs' in reply) return await this.#pause(state, reply)
+    if ('tooLong' in reply) {
+      const refused = refusedView(state, host.agent, view, reply.tooLong)
+      return await this.#append([runDraft(state, 'view.refused', refused)])
+    }
     const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
     await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after.state))
   }
@@ -215,7 +223,7 @@ export class StepPerformer {
   }
 
   #finished(state: SessionState): Draft {
-    return runDraft(state, 'run.completed', {outcome: 'finished', ...this.#used(state)})
+    return endOf(state, this.#used(state))
   }
 
   /** The provider said when to come back: sleeping until then survives what a timer in memory would not. [RUN-1] */
@@ -357,9 +365,9 @@ export class StepPerformer {
     return host
   }
 
-  async #model(host: AgentHost, pinned: string | null): Promise<LanguageModelV3> {
+  async #model(host: AgentHost, pinned: string | null): Promise<LanguageModel> {
     const {gateway} = this.parts
-    const model = typeof host.model === 'function' ? await host.model({gateway, pinned}) : host.model
+    const model = await chosenModel(host.model, {gateway, pinned})
     if (pinned === null || modelLabel(model) === pinned) return model
     throw lacking(`The run is pinned to the model ${pinned}; this build has ${modelLabel(model)}.`)
   }

@@ -127,24 +127,27 @@ function replyMessages(
   // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
   // Some providers refuse an empty text.
   const content = event.data.content.filter(part =>
-    part.type === 'call' ? results.has(part.call) : part.text !== '' || part.providerMetadata,
+    part.type === 'call'
+      ? results.has(part.call)
+      : part.type !== 'opaque' && (part.text !== '' || part.providerMetadata),
   )
   if (content.length === 0) return []
   const answers = content.flatMap(part => {
     const result = part.type === 'call' ? results.get(part.call) : undefined
     return part.type === 'call' && result ? [resultPart(part, result)] : []
   })
-  const reply: LanguageModelV3Message = {role: 'assistant', content: content.map(assistantPart)}
+  const reply: LanguageModelV3Message = {role: 'assistant', content: content.flatMap(assistantPart)}
   return answers.length > 0 ? [reply, {role: 'tool', content: answers}] : [reply]
 }
 
 type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
 
-function assistantPart(part: ReplyPart): AssistantPart {
+function assistantPart(part: ReplyPart): AssistantPart[] {
   // What the provider attached to its own output must travel back to it as options.
   const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
-  if (part.type !== 'call') return {type: part.type, text: part.text, ...back}
-  return {type: 'tool-call', toolCallId: part.providerCall, toolName: part.tool, input: part.input, ...back}
+  if (part.type === 'opaque') return []
+  if (part.type !== 'call') return [{type: part.type, text: part.text, ...back}]
+  return [{type: 'tool-call', toolCallId: part.providerCall, toolName: part.tool, input: part.input, ...back}]
 }
 
 function resultPart(

@@ -25,7 +25,7 @@ export function redactEvent(event: Readable): Readable {
 }
 
 function redactPart(part: ReplyPart): ReplyPart {
-  if (part.providerMetadata) return part
+  if (part.providerMetadata || part.type === 'opaque') return part
   if (part.type === 'call') {
     const input = redactSecrets(part.input)
     return input === part.input ? part : {...part, input}

@@ -15,6 +15,8 @@ export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | '
 /** A timer that a sleeping machine has stopped goes on where it was, so the clock is looked at now and then. */
 const longestTimerMs = 60_000
 
+const behind = 'Entries of this session are missing on this device. It continues when they are fetched from the server.'
+
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
  * All it knows between two steps is in the log, so that a new worker goes on exactly where this one stopped. [RUN-8]
@@ -80,6 +82,11 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
+      // What is missing here may have been done already: nothing is started on a part of the record. [LOG-9]
+      if (this.parts.log.isBehind) {
+        this.#rest({for: 'server', why: behind})
+        continue
+      }
       const here = await this.#here()
       const step = nextStep(this.parts.log.state, here)
       if (step.do === 'idle') this.#rest(null)

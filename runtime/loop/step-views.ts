@@ -1,3 +1,4 @@
+import {viewTokensOf} from '../protocol/calibration.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Draft} from '../protocol/event.ts'
 import type {EventId, StepId} from '../protocol/ids.ts'
@@ -25,7 +26,11 @@ export class StepViews {
   ) {}
 
   async prepare(state: SessionState, run: RunState, agent: Agent, answers: EventId[]): Promise<Draft> {
-    const sources = await readSources(this.parts, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
+    const sources = await readSources(this.parts, state, {
+      agent,
+      viewTokens: viewTokensOf(state.calibration, run.pin.budgets),
+      answers,
+    })
     return this.#draft({state, run, agent, answers, sources})
   }
 
@@ -45,7 +50,11 @@ export class StepViews {
       if (step?.do !== 'prepare-view' || !state.run) return []
       const {run} = state
       const {answers} = step
-      const sources = await sourcesOf(read, state, {agent, viewTokens: run.pin.budgets.viewTokens, answers})
+      const sources = await sourcesOf(read, state, {
+        agent,
+        viewTokens: viewTokensOf(state.calibration, run.pin.budgets),
+        answers,
+      })
       return [await this.#draft({state, run, agent, answers, sources})]
     }
   }

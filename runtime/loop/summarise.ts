@@ -1,8 +1,8 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {DataOf} from '../protocol/event.ts'
 import {fitSummary, type Range, summaryByRules, summaryPrompt} from './compact-view.ts'
+import type {LanguageModel} from './language-model.ts'
 import {callModel} from './model-port.ts'
 import type {PreparedView} from './prepare-view.ts'
 import {promptHash} from './prompt-hash.ts'
@@ -13,7 +13,7 @@ export type SummaryCall = {
   range: Range
   viewTokens: number
   /** Null when the host wants summaries by rules. */
-  model: LanguageModelV3 | null
+  model: LanguageModel | null
   signal: AbortSignal
   deadlineMs: number
   environment: Environment
@@ -33,7 +33,7 @@ export async function summarise(call: SummaryCall): Promise<Summary> {
   return {summary, by: 'rules', ...(told && {usage: told.usage})}
 }
 
-async function askModel(call: SummaryCall, model: LanguageModelV3): Promise<Summary & {by: 'model'}> {
+async function askModel(call: SummaryCall, model: LanguageModel): Promise<Summary & {by: 'model'}> {
   const {range, viewTokens, signal: over, deadlineMs, environment} = call
   const prompt = summaryPrompt(range, viewTokens)
   const view: PreparedView = {prompt, tools: [], events: [], estimatedTokens: 0, transforms: []}

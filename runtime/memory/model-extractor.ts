@@ -1,8 +1,11 @@
-import type {LanguageModelV3, LanguageModelV3Prompt} from '@ai-sdk/provider'
+import type {LanguageModelV3Prompt, LanguageModelV4Prompt} from '@ai-sdk/provider'
 import * as z from 'zod'
 import type {ModelSource} from '../loop/define.ts'
+import type {LanguageModel, ModelStream} from '../loop/language-model.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {memoryKeySchema, memoryKindSchema, memoryTextSchema} from '../protocol/memory.ts'
+import {modelFault} from '../protocol/model-fault.ts'
+import {isCutStream} from '../protocol/model-finish.ts'
 import type {ExtractorHost, MemoryDraft, MemoryExtractor, SaidInRun} from './extractor.ts'
 
 const instructions = `You decide what a personal assistant should remember about the person it works for.
@@ -37,7 +40,7 @@ export function modelExtractor(source: ModelSource): MemoryExtractor {
     name: 'model',
     extract: async (said, host) => {
       if (said.lines.every(({from}) => from === 'agent')) return []
-      const model = typeof source === 'function' ? await source({gateway: host.gateway, pinned: null}) : source
+      const model = await modelOf(source, host)
       const answer = answerSchema.safeParse(jsonIn(await replyOf(model, promptFor(said), host)))
       if (!answer.success) {
         const message = 'The extraction was answered with no JSON list of memories.'
@@ -58,18 +61,34 @@ function promptFor({lines, known}: SaidInRun): LanguageModelV3Prompt {
   ]
 }
 
-async function replyOf(
-  model: LanguageModelV3,
+async function modelOf(source: ModelSource, {gateway}: ExtractorHost): Promise<LanguageModel> {
+  const chosen = typeof source === 'function' ? await source({gateway, pinned: null}) : source
+  const fault = modelFault(chosen)
+  if (fault) throw new HoldfastError('misconfigured', `modelExtractor: ${fault}`)
+  return chosen
+}
+
+async function streamOf(
+  model: LanguageModel,
   prompt: LanguageModelV3Prompt,
-  {signal}: ExtractorHost,
-): Promise<string> {
-  const {stream} = await model.doStream({prompt, abortSignal: signal, responseFormat: {type: 'json'}})
+  signal: AbortSignal,
+): Promise<ModelStream> {
+  const options = {abortSignal: signal, responseFormat: {type: 'json'} as const}
+  // A prompt of texts alone is the same in both versions of the specification.
+  if (model.specificationVersion === 'v4') {
+    return (await model.doStream({...options, prompt: prompt as LanguageModelV4Prompt})).stream
+  }
+  return (await model.doStream({...options, prompt})).stream
+}
+
+async function replyOf(model: LanguageModel, prompt: LanguageModelV3Prompt, {signal}: ExtractorHost): Promise<string> {
+  const stream = await streamOf(model, prompt, signal)
   let text = ''
   let finished = false
   for await (const part of stream) {
     if (part.type === 'text-delta') text += part.delta
     if (part.type === 'error') throw part.error
-    if (part.type === 'finish') finished = true
+    if (part.type === 'finish') finished = !isCutStream(part)
   }
   // Half a reply is no reply, and the call may be tried again.
   if (!finished) throw new HoldfastError('model_failed', 'the stream ended early', {details: {retryable: true}})

@@ -1,9 +1,7 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import type {Build} from '../platform/build.ts'
-import {delay} from '../platform/deadline.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {connectWorker} from '../platform/worker-client.ts'
-import {HoldfastError} from '../protocol/errors.ts'
 import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Opening} from '../protocol/opening.ts'
@@ -16,6 +14,7 @@ import {leftEdits} from './left-edits.ts'
 import type {Memory} from './page-memory.ts'
 import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
 import {type Source, sourceOf} from './source.ts'
+import {type TokenOption, tokenSource} from './token-source.ts'
 
 /** How a page reaches the one worker of this browser that owns the database and runs the agent. */
 export type RuntimeOptions = {
@@ -23,8 +22,11 @@ export type RuntimeOptions = {
   worker: () => Worker
   /** Names the database in this browser; give every signed-in user another. Default `holdfast`. */
   name?: string
-  /** Leave out for a device that never syncs. `token` is asked again whenever the server refuses the last one. */
-  sync?: {url: string; token: string | (() => Promise<string>)}
+  /**
+   * Leave out for a device that never syncs. `token` is asked again, with back-off, whenever the server refuses the last
+   * one; without `token` requests go with the page's cookies.
+   */
+  sync?: {url: string | URL; token?: TokenOption}
   /**
    * Names this build, such as the time it was made in ISO 8601; it must sort after the names of earlier builds. A page of
    * a newer build takes the database over from one of an older build. Default: the address of the worker's script, where
@@ -87,14 +89,11 @@ export interface BrowserRuntime extends Runtime {
   killWorker(): void
 }
 
-/** Milliseconds that the first token may take before the worker opens the database without it. */
-const firstTokenMs = 3_000
-
 /** Added to the deadline of reading a blob, which a slow line may first have to bring. */
 const blobMs = 135_000
 
 /** What the page tells its worker when it starts. */
-export type WorkerConfig = {url: string | null; token: string | null}
+export type WorkerConfig = {url: string | null; cookies: boolean}
 
 /**
  * Opens the runtime of this browser; the same call in a second tab joins the first tab's database. Resolves at once:
@@ -111,8 +110,8 @@ export type WorkerConfig = {url: string | null; token: string | null}
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
   const {worker, name = 'holdfast', sync, build, deadlineMs = 15_000} = options
   const url = sync ? serverUrl(sync.url, 'sync.url').href : null
-  if (sync) checkToken(sync.token)
-  const config = firstConfig(url, sync)
+  const token = tokenSource(sync?.token)
+  const config: WorkerConfig = {url, cookies: token === null}
   const deadlines = {blob: deadlineMs + blobMs}
   const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines, ...(build && {build})})
   const edits = new Set<EditOutbox>()
@@ -124,7 +123,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     onOwnerChange: (listener: () => void) => client.onRole(role => role !== 'starting' && listener()),
     environment: systemEnvironment,
   }
-  const stopTokens = sync && typeof sync.token === 'function' ? bringTokens(parts, sync.token) : () => undefined
+  const stopTokens = token ? bringTokens(parts, token) : () => undefined
   const online = () => void parts.service.hurry().catch(() => undefined)
   addEventListener('online', online)
   const stopKeepingEdits = keepEditsOfPage({service: client.service, edits, name})
@@ -169,31 +168,6 @@ function keepEditsOfPage({
   }
 }
 
-/** A token that does not come must not keep the database from being opened; it is asked for again then. */
-async function firstConfig(url: string | null, sync: RuntimeOptions['sync']): Promise<WorkerConfig> {
-  const late = delay(firstTokenMs).then(() => null)
-  return {url, token: await Promise.race([firstToken(sync), late])}
-}
-
-/**
- * Offline there may be none; then the worker starts without and asks.
- *
- * @throws HoldfastError `misconfigured` for what can never bring one
- */
-export async function firstToken(
-  sync: Pick<NonNullable<RuntimeOptions['sync']>, 'token'> | undefined,
-): Promise<string | null> {
-  if (!sync) return null
-  const {token} = sync
-  checkToken(token)
-  if (typeof token === 'string') return token
-  try {
-    return await token()
-  } catch {
-    return null
-  }
-}
-
 /** The owner of the database may live in another tab, so every page brings a token when one is asked for. */
 function bringTokens(
   parts: {
@@ -201,21 +175,31 @@ function bringTokens(
     listen(topic: 'token', listener: () => void): () => void
     onOwnerChange(listener: () => void): () => void
   },
-  token: () => Promise<string>,
+  token: () => Promise<string | null>,
 ): () => void {
-  // Offline there may be no new token; the owner asks again with its next refused call.
-  const bring = () =>
-    void token()
+  let asking: Promise<void> | null = null
+  // A function that hangs is asked once; the owner asks again, with back-off, as long as it has none.
+  const bring = () => {
+    asking ??= within(patienceMs, token())
+      .catch(() => null)
       .then(value => parts.service.setToken(value))
       .catch(() => undefined)
+      .finally(() => {
+        asking = null
+      })
+  }
   const stops = [parts.listen('token', bring), parts.onOwnerChange(bring)]
   return () => {
     for (const stop of stops) stop()
   }
 }
 
-function checkToken(token: unknown): void {
-  if (typeof token === 'string' || typeof token === 'function') return
-  const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`
-  throw new HoldfastError('misconfigured', message, {details: {field: 'sync.token'}})
+/** Milliseconds after which a token is asked for anew. */
+const patienceMs = 30_000
+
+function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(null), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -24,6 +24,19 @@ export const compactionKinds = {
     /** SHA-256 of the prompt that asked for the summary; the events between `from` and `to` give it again. [VIEW-2] */
     promptHash: sha256Schema.optional(),
   }),
+  /**
+   * The provider refused the view of the step as too long. The step is over without a reply; from here on views for
+   * this model hold less. [VIEW-4]
+   */
+  'view.refused': z.strictObject({
+    /** Our estimate of the view that was refused, tokens. */
+    tokens: z.int().nonnegative(),
+    /** What the provider said it takes, and what it counted, in its tokens; null where it did not say. */
+    limit: z.int().nonnegative().nullable(),
+    counted: z.int().nonnegative().nullable(),
+    /** Estimated tokens that a view may hold from here on. */
+    viewTokens: z.int().positive(),
+  }),
 }
 
 /** What a view would hold without a budget, as far as events tell; each prepared view sets it right. */
@@ -45,6 +58,8 @@ export function evolveViewSize(size: ViewSize, event: Event): ViewSize {
       return {...grown(size, event), fresh: false}
     case 'step.prepared':
       return {...size, events: size.events + 1, ...event.data.manifest.whole}
+    case 'view.refused':
+      return {...size, fresh: false}
     case 'view.compacted':
       return {tokens: event.data.tokens, events: event.data.events, fresh: true}
     default:

@@ -1,5 +1,11 @@
+import * as z from 'zod'
+
 /** A provider's refusal of a prompt that is too long; the token counts that it states, null where it states none. */
-export type ContextOverflow = {limit: number | null; counted: number | null}
+export const contextOverflowSchema = z.object({
+  limit: z.int().nonnegative().nullable(),
+  counted: z.int().nonnegative().nullable(),
+})
+export type ContextOverflow = z.infer<typeof contextOverflowSchema>
 
 /** Codes and types by which providers name it, wherever in the error they stand. */
 const codes = [

@@ -44,6 +44,10 @@ function refuseStep(state: SessionState, event: Event): Refusal | null {
       if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final) return null
       return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
     }
+    case 'view.refused':
+      return step?.id === event.step && !step?.replied
+        ? null
+        : refused(event, 'no step under this id that waits for a reply', 'loop', ['step.prepared'])
     case 'model.replied':
       return step?.id === event.step && !step?.replied
         ? refuseNewCalls(state, event)

@@ -8,6 +8,8 @@ export interface Environment {
   elapsed(): number
   /** A fresh id; never the same twice, on any device. */
   id<Name extends keyof GeneratedIds>(name: Name): GeneratedIds[Name]
+  /** Milliseconds that nobody can set, from any start; tells a jump of `now` from time that has passed. */
+  monotonic?(): number
   /** Uniform in [0, 1): jitter only. */
   random(): number
 }

@@ -1,3 +1,4 @@
+import {evolveCalibration} from './calibration.ts'
 import {evolveViewSize} from './compaction.ts'
 import {evolveCustody} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
@@ -17,7 +18,8 @@ export function evolve(state: SessionState, event: LoggedEvent): SessionState {
   }
   const custody = evolveCustody(state.custody, event)
   const view = evolveViewSize(state.view, event)
-  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view})
+  const calibration = evolveCalibration(state.calibration, event)
+  return settleEnded({...evolveReadable(state, event), head, written, worked, custody, view, calibration})
 }
 
 function writtenAfter({written}: SessionState, {device, deviceSeq}: LoggedEvent): SessionState['written'] {

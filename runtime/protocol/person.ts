@@ -19,3 +19,6 @@ export function personHeaderOf({tenant, subject}: Person): string {
 export function isSamePerson(a: Person, b: Person): boolean {
   return a.tenant === b.tenant && a.subject === b.subject
 }
+
+/** The subject that a runtime without a server writes under. */
+export const localSubject = 'local'

@@ -45,8 +45,14 @@ export const budgetsSchema = z.strictObject({
   viewTokens: z.int().min(256),
   /** The share of `viewTokens` at which earlier turns are summarised; 0.75 when it is not given. [VIEW-3] */
   compactAt: z.number().positive().max(1).optional(),
-  /** Milliseconds that one model call may take from start to finish. */
+  /** Milliseconds that a model call may be silent: before the first part of its reply and between two parts. */
   modelCallMs: z.int().min(1),
+  /** Milliseconds until the first part of a reply, where that bound differs from `modelCallMs`. */
+  modelFirstMs: z.int().min(1).optional(),
+  /** Milliseconds that one model call may take from start to finish. Default: 30 minutes. */
+  modelTotalMs: z.int().min(1).optional(),
+  /** How many replies in a row that were cut or empty the model is asked to continue. Default: 2. */
+  maxContinuations: z.int().min(0).max(20).optional(),
   /** Milliseconds that one read or local tool call may take. */
   toolCallMs: z.int().min(1),
   /** What hitting a bound of the run comes to: it ends with what it has, or a person is asked. [BUD-2] */
@@ -61,6 +67,8 @@ export const policyProfileSchema = z.strictObject({
   /** What the application declares about approvals; only the server decides on them. */
   approval: jsonObjectSchema,
 })
+
+export const defaultContinuations = 2
 
 export const memoryProfileSchema = z.strictObject({
   name: z.string().min(1).max(100),

@@ -6,8 +6,9 @@ import {callIdSchema, type DeviceId, deviceIdSchema, type EventId, type RunId, t
 import {jsonBytes, jsonObjectSchema, jsonSchema} from './json.ts'
 import {manifestSchema} from './manifest.ts'
 import {hasEnded, type OperationState} from './operation.ts'
-import {type Pin, pinnedVersionSchema, pinSchema} from './pin.ts'
+import {defaultContinuations, type Pin, pinnedVersionSchema, pinSchema} from './pin.ts'
 import type {Refusal} from './refusal.ts'
+import {flawOf, type ReplyFlaw} from './reply-flaw.ts'
 import {type Basis, basisSchema, sha256Schema} from './tool.ts'
 import {limits} from './version.ts'
 
@@ -16,6 +17,8 @@ export {type Budgets, type Pin, pinSchema} from './pin.ts'
 export const usageSchema = z.strictObject({
   inputTokens: z.int().nonnegative().nullable(),
   outputTokens: z.int().nonnegative().nullable(),
+  /** Input tokens that the provider read from its cache; they are counted in `inputTokens` too. */
+  cachedTokens: z.int().nonnegative().optional(),
 })
 
 /** A call as the model made it; `fault` says why its input cannot be used, so that the model can mend it. [OP-7] */
@@ -33,6 +36,14 @@ const replyPartSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('text'), text: z.string(), providerMetadata: jsonObjectSchema.optional()}),
   z.strictObject({type: z.literal('reasoning'), text: z.string(), providerMetadata: jsonObjectSchema.optional()}),
   z.strictObject({type: z.literal('call'), ...toolCallSchema.shape}),
+  /** Anything else that a provider put into its reply, as it came: a source, a file, a tool call of its own. */
+  z.strictObject({
+    type: z.literal('opaque'),
+    /** The part's type in the provider specification. */
+    kind: z.string().min(1).max(100),
+    value: jsonObjectSchema,
+    providerMetadata: jsonObjectSchema.optional(),
+  }),
 ])
 export type ReplyPart = z.infer<typeof replyPartSchema>
 
@@ -63,6 +74,8 @@ export const runKinds = {
     content: z.array(replyPartSchema).max(500),
     finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other']),
     usage: usageSchema,
+    /** Cut here, and not by the provider: it was larger than an event holds, or took longer than a call may. */
+    cut: z.enum(['size', 'time']).optional(),
   }),
   'tool.called': z.strictObject({call: callIdSchema}),
   'tool.returned': z.strictObject({
@@ -141,6 +154,8 @@ export type RunState = {
   rest: Rest | null
   /** Pauses in a row that the provider asked for. */
   pauses: number
+  /** Replies in a row that were cut or empty; an earlier build did not count them. */
+  flawed?: number
   /** Milliseconds of work, as its holders have measured it between their own events; no two clocks are compared. [BUD-3] */
   workedMs: number
   startedBy: EventId
@@ -151,7 +166,7 @@ export type RunState = {
   unseen: number
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */
-  step: {id: StepId; prepared: EventId; replied: boolean; final: boolean} | null
+  step: {id: StepId; prepared: EventId; replied: boolean; final: boolean; flaw?: ReplyFlaw} | null
   /** How many calls the run has made: a count, because control state is written anew with every event. */
   calls: number
   /** Fact versions that the run has read so far, the newest 200: the basis of what it proposes. */
@@ -180,6 +195,7 @@ export const runTransitions = {
   'operation.proposed': {from: active, owner: 'loop', to: ['waiting_for_tool', 'waiting_for_approval']},
   'slots.patched': {from: active, owner: 'loop', to: worked},
   'view.compacted': {from: working, owner: 'loop', to: ['running']},
+  'view.refused': {from: working, owner: 'loop', to: ['running']},
   'run.slept': {from: working, owner: 'loop', to: ['waiting_for_wake']},
   'run.woken': {from: ['waiting_for_wake'], owner: 'control plane', to: ['running']},
   'run.completed': {from: working, owner: 'loop', to: ['completed']},
@@ -257,9 +273,13 @@ function advance(state: RunState, event: Event): RunState {
     case 'model.replied': {
       if (!state.step) return state
       const calls = event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
+      const flaw = flawOf(event.data)
+      const flawed = flaw === null ? 0 : (state.flawed ?? 0) + 1
+      const final = calls.length === 0 && !isContinued(flaw, flawed, state.pin)
       return {
         ...state,
-        step: {...state.step, replied: true, final: calls.length === 0},
+        flawed,
+        step: {...state.step, replied: true, final, ...(flaw && {flaw})},
         calls: state.calls + calls.length,
         usage: addUsage(state.usage, event.data.usage),
         pauses: 0,
@@ -270,6 +290,8 @@ function advance(state: RunState, event: Event): RunState {
       const rest = sleep ? soonest(state.rest, {...sleep, asleep: false}) : state.rest
       return basis || sleep ? {...state, rest, basis: newestFacts({...state.basis, ...basis})} : state
     }
+    case 'view.refused':
+      return {...state, step: null}
     case 'view.compacted':
       return event.data.usage ? {...state, usage: addUsage(state.usage, event.data.usage)} : state
     case 'run.slept': {
@@ -288,7 +310,7 @@ function advance(state: RunState, event: Event): RunState {
     case 'run.failed':
       return {...state, ended: event.data.retryable ? 'failed_retryable' : 'failed_final'}
     case 'run.retried':
-      return {...state, ended: null, unseen: 0, attempt: state.attempt + 1, retrying: true, pauses: 0}
+      return {...state, ended: null, unseen: 0, attempt: state.attempt + 1, retrying: true, pauses: 0, flawed: 0}
     case 'run.extended':
       return {...state, ended: null, unseen: 0, extensions: state.extensions + 1}
     case 'run.migrated':
@@ -297,6 +319,11 @@ function advance(state: RunState, event: Event): RunState {
     default:
       return state
   }
+}
+
+/** The model is asked again after a reply that was cut or empty, but not after one that its provider withheld. */
+function isContinued(flaw: ReplyFlaw | null, flawed: number, {budgets}: Pin): boolean {
+  return flaw !== null && flaw !== 'filtered' && flawed <= (budgets.maxContinuations ?? defaultContinuations)
 }
 
 function soonest(one: Rest | null, other: Rest): Rest {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
+import {type Calibration, initialCalibration} from './calibration.ts'
 import {emptyView, type ViewSize} from './compaction.ts'
 import {type CustodyState, initialCustody, refuseAssumption} from './custody.ts'
 import type {Event, LoggedEvent} from './event.ts'
@@ -103,6 +104,8 @@ export type SessionState = {
   slots: Slots
   /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
   view: ViewSize
+  /** How the model counts tokens, and how much it takes. */
+  calibration: Calibration
   unreadable: {event: EventId; why: string} | null
   /** The event that closed the session; null while it is open. */
   closed: EventId | null
@@ -126,6 +129,7 @@ export const initialSession: SessionState = {
   interruptedBy: null,
   slots: noSlots,
   view: emptyView,
+  calibration: initialCalibration,
   unreadable: null,
   closed: null,
 }

@@ -3,6 +3,7 @@ import type {DataOf, LoggedEvent} from './event.ts'
 import type {ErasureId, EventId, RunId, StepId} from './ids.ts'
 import type {Json} from './json.ts'
 import type {OperationStatus} from './operation.ts'
+import {flawWords} from './reply-flaw.ts'
 
 /** Where an event is safe: only here, or with the server too; or refused by the server and kept here. [SYNC-5] */
 export type Durability = {status: 'device'} | {status: 'server'; seq: number} | Refused
@@ -63,6 +64,12 @@ export type NoticeEntry = Omit<Base, 'id'> & {
     | 'summarised'
     | 'unreadable'
     | 'erased'
+    /** A reply was cut, withheld or empty. */
+    | 'flawed_reply'
+    /** A part of a reply that is not shown here, such as a source. */
+    | 'opaque'
+    /** The provider refused the conversation as too long; the model is shown less of it. */
+    | 'narrowed'
   text: string
   /** More of it, for whoever wants to read it. */
   detail?: string
@@ -102,6 +109,25 @@ const wokenWords: Record<DataOf<'run.woken'>['by'], string> = {
   outside: 'Awake: woken from outside.',
 }
 
+/** Parts that a provider adds to its reply, as people may be told of them. */
+function opaqueWords(kind: string): string {
+  switch (kind) {
+    case 'source':
+    case 'citations':
+      return 'The reply names its sources.'
+    case 'file':
+    case 'reasoning-file':
+      return 'The reply holds a file, which is not shown here.'
+    case 'tool-call':
+    case 'tool-result':
+      return 'The provider used a tool of its own.'
+    case 'tool-approval-request':
+      return 'The provider asks for approval of a tool of its own. Only tools of this application can be approved here.'
+    default:
+      return `The reply holds a part of the kind "${kind}", which is not shown here.`
+  }
+}
+
 function proposed(card: ToolEntry, id: string): ToolEntry {
   card.operation = {
     id,
@@ -124,14 +150,18 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
       return [{...base, type: 'message', from: 'person', text: event.data.text}]
     case 'model.replied': {
       const step = event.run && event.step ? {run: event.run, id: event.step} : null
-      return event.data.content.flatMap((part): TranscriptEntry[] => {
+      const flaw = flawWords(event.data)
+      const entries = event.data.content.flatMap((part): TranscriptEntry[] => {
         if (part.type === 'text')
           return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text, step}] : []
         if (part.type === 'reasoning') return []
+        if (part.type === 'opaque')
+          return notice('opaque', opaqueWords(part.kind)).map(entry => ({...entry, detail: JSON.stringify(part.value)}))
         return [
           {...base, type: 'tool', call: part.call, tool: part.tool, input: part.input, result: null, operation: null},
         ]
       })
+      return flaw === null ? entries : [...entries, ...notice('flawed_reply', flaw)]
     }
     case 'view.compacted':
       return [
@@ -143,6 +173,11 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
           detail: event.data.summary,
         },
       ]
+    case 'view.refused':
+      return notice(
+        'narrowed',
+        'The model’s provider refused this conversation as too long. The model is now shown less of it; the transcript is complete.',
+      )
     case 'session.forked':
       return notice('forked', `Branched from ${event.data.from.session} after event ${event.data.from.seq}.`)
     case 'run.cancelled':

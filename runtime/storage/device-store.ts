@@ -2,7 +2,8 @@ import type {BlobId} from '../protocol/blob.ts'
 import type {DivergenceRecord, Resolution} from '../protocol/divergence.ts'
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
-import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId} from '../protocol/ids.ts'
+import type {DeviceId, ErasureId, EventId, RunId, SessionId, StepId, SubjectId, TenantId} from '../protocol/ids.ts'
+import type {Person} from '../protocol/person.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
@@ -60,6 +61,11 @@ export interface DeviceStore extends BlobReads {
   /** This device's id, made on first use and kept with the data; whether its user wants it online. */
   device(): Promise<{id: DeviceId; online: boolean}>
   setOnline(online: boolean): Promise<void>
+  /** Whose database this is; null while nobody has used it, the tenant while only an earlier build has. [ID-6] */
+  owner(): Promise<{tenant: TenantId | null; subject: SubjectId} | null>
+  setOwner(owner: Person): Promise<void>
+  /** Events, and changes and proposals of memory, that the server does not have yet. */
+  unsent(): Promise<number>
   sessions(): Promise<SessionRecord[]>
   session(id: SessionId): Promise<SessionRecord | null>
   /** All of `work` in one transaction: nothing of it is seen unless all of it is durable. */
@@ -98,6 +104,11 @@ export interface DeviceStore extends BlobReads {
   document(session: SessionId, name: string): Promise<StoredDocument | null>
   /** Only what is sent next depends on this, never what is kept. */
   markBlob(session: SessionId, id: BlobId, state: BlobState): Promise<void>
+  /**
+   * The head that the session had at least before the database was damaged or put back; 0 when it is as it was left. What
+   * lies between comes from the server, and until then the session is not to be worked on. [LOG-9]
+   */
+  highWater(session: SessionId): number
   erased(session: SessionId): Promise<ErasedSession | null>
   allErased(): Promise<ErasedSession[]>
   /** Rewrites the files, so that nothing of what was deleted can be read from them; nothing else runs meanwhile. [RET-3] */

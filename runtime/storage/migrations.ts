@@ -148,4 +148,9 @@ export const migrations: readonly string[] = [
   -- Few rows, each written anew with every step: compressing them costs more than what it saves.
   alter table holdfast_sessions set (toast_tuple_target = 8160);
   `,
+  `
+  -- Whose database this is; null while nobody has used it. [ID-6]
+  alter table holdfast_device add column tenant text;
+  alter table holdfast_device add column subject text;
+  `,
 ]

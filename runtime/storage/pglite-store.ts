@@ -12,6 +12,7 @@ import {migrate} from './migrate.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
+import {countUnsent, ownerOf, setOwner} from './pglite-owner.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {readStored} from './read-stored.ts'
 
@@ -26,6 +27,9 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     setOnline: async online => {
       await db.query('update holdfast_device set online = $1', [online])
     },
+    owner: () => ownerOf(db),
+    setOwner: owner => setOwner(db, owner),
+    unsent: () => countUnsent(db),
     sessions: async () =>
       (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),
     session: id => sessionOf(db, id),
@@ -57,6 +61,7 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     agents: () => agentsOf(db),
     saveAgents: (agents, fetchedAt) => saveAgents(db, agents, fetchedAt),
     document: (session, name) => documentOf(db, session, name),
+    highWater: () => 0,
     erased: async session => (await erasedRows(db, 'where session = $1', [session]))[0] ?? null,
     allErased: () => erasedRows(db, 'order by at desc, session desc'),
     scrub: () => scrub(db),

@@ -128,6 +128,11 @@ export class SessionLog {
     return this.#record.confirmed.head
   }
 
+  /** Confirmed events that this device had are missing, and the server has not brought them back yet. [LOG-9] */
+  get isBehind(): boolean {
+    return this.head < this.store.highWater(this.id)
+  }
+
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

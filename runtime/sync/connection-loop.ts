@@ -12,6 +12,8 @@ export type LoopParts = {
   environment: Environment
   /** Asks for everything that may have been missed; `hello` at the start of a stream, `poll` without one. Throws to be repeated. */
   round(why: 'hello' | 'poll'): Promise<void>
+  /** Called before each stream, which does not begin when it throws. */
+  beforeStream?(): Promise<void>
   /** Every message of the stream, after `hello` has been taken here. */
   onMessage(message: LiveMessage): void
   onConnection(connection: Connection): void
@@ -41,6 +43,7 @@ export class ConnectionLoop {
   #round: Promise<void> | null = null
   #next: 'hello' | 'poll' | null = null
   readonly #stop = new AbortController()
+  #hangUp = new AbortController()
   readonly #beforeStream = new Pause()
   readonly #beforeRound = new Pause()
 
@@ -97,6 +100,11 @@ export class ConnectionLoop {
     this.#quiet = 0
   }
 
+  /** Ends the stream that is; the next one begins as after any other end. */
+  hangUp(): void {
+    this.#hangUp.abort()
+  }
+
   signal(signal: SyncSignal): void {
     const before = this.#state
     this.#state = onSignal(before, signal)
@@ -145,8 +153,11 @@ export class ConnectionLoop {
     const term = this.#term
     const began = environment.now()
     const isNow = () => term === this.#term && !this.closed
+    this.#hangUp = new AbortController()
+    const signal = AbortSignal.any([this.#stop.signal, this.#hangUp.signal])
     try {
-      await link.live(message => isNow() && this.#take(message), this.#stop.signal)
+      await this.parts.beforeStream?.()
+      await link.live(message => isNow() && this.#take(message), signal)
       const stood = this.#state.stream !== 'none' && environment.now() - began >= stoodMs
       if (isNow()) this.signal({type: 'ended', stood})
     } catch (error) {

@@ -1,29 +1,35 @@
-import type {LanguageModelV3, LanguageModelV3CallOptions} from '@ai-sdk/provider'
+import type {LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart} from '@ai-sdk/provider'
+import type {ModelCallOptions} from '../loop/language-model.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
 import type {ServerLink} from './server-link.ts'
 
 /**
  * A model behind the server's gateway, which holds its keys. A call that is named in its provider options is made once
- * under that name, however often it is asked for; the name itself is no business of any provider.
+ * under that name, however often it is asked for. The name itself is not sent to any provider.
  */
-export function gatewayLanguageModel(link: Pick<ServerLink, 'streamModel'>, name: string): LanguageModelV3 {
+export function gatewayLanguageModel(link: Pick<ServerLink, 'streamModel'>, name: string): LanguageModelV4 {
   return {
-    specificationVersion: 'v3',
+    specificationVersion: 'v4',
     provider: 'gateway',
     modelId: name,
     supportedUrls: {},
     doGenerate: () => Promise.reject(new HoldfastError('misconfigured', 'the gateway streams; call doStream')),
-    doStream: async options => ({stream: await link.streamModel(name, withoutName(options), nameOf(options))}),
+    doStream: async options => {
+      const stream = await link.streamModel(name, withoutName(options), nameOf(options))
+      // The server's provider may be of version 3, whose parts are the same but for files.
+      return {stream: stream as ReadableStream<LanguageModelV4StreamPart>}
+    },
   }
 }
 
-function nameOf({providerOptions}: LanguageModelV3CallOptions) {
+function nameOf({providerOptions}: LanguageModelV4CallOptions) {
   const named = modelCallSchema.safeParse(providerOptions?.[modelCallOption])
   return named.success ? named.data : null
 }
 
-function withoutName({providerOptions, ...options}: LanguageModelV3CallOptions): LanguageModelV3CallOptions {
+function withoutName({providerOptions, ...options}: LanguageModelV4CallOptions): ModelCallOptions {
   const {[modelCallOption]: _, ...others} = providerOptions ?? {}
-  return Object.keys(others).length > 0 ? {...options, providerOptions: others} : options
+  // The prompt of a view holds no file, the only part that the two versions of the specification spell differently.
+  return (Object.keys(others).length > 0 ? {...options, providerOptions: others} : options) as ModelCallOptions
 }

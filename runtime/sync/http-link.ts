@@ -4,6 +4,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import {factSchema, factsAnswerSchema} from '../protocol/fact.ts'
 import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from '../protocol/memory-wire.ts'
 import {modelCallKey} from '../protocol/model-call.ts'
+import type {Person} from '../protocol/person.ts'
 import {routeUrl, serverUrl} from '../protocol/server-url.ts'
 import {protocolVersion} from '../protocol/version.ts'
 import {
@@ -11,6 +12,7 @@ import {
   custodyAnswerSchema,
   inboxSchema,
   liveMessageSchema,
+  meAnswerSchema,
   modelListSchema,
   pageSchema,
   protocolHeader,
@@ -18,6 +20,7 @@ import {
   sessionListSchema,
 } from '../protocol/wire.ts'
 import {backedOffToken, type TokenSource} from './backed-off-token.ts'
+import {Caller} from './caller.ts'
 import {eventsOf, type ServerSentEvent} from './event-stream.ts'
 import {modelStream} from './model-stream.ts'
 import {readBytes, readError, readJson} from './read-answer.ts'
@@ -28,9 +31,12 @@ import {tracedFetch} from './traced-fetch.ts'
 export type HttpLinkOptions = {
   /** Where the server is, like `https://desk.example` or `https://shop.example/agents`; its routes are under `/v1` there. */
   url: string | URL
-  token(): Promise<string>
-  /** Called after the server said that the token has expired, so that the next call brings a new one. */
-  onTokenRefused?(): void
+  /** Left out, requests go with the cookies of the page. */
+  token?(): Promise<string>
+  /** Called with a token that the server does not take any more, so that the next call brings another. */
+  onTokenRefused?(token: string): void
+  /** Called with a token that the server has let in. */
+  onTokenTaken?(token: string): void
   fetch?: typeof fetch
   /** Milliseconds until the head of an answer, and between two signs of life of its body. Default 15,000. */
   deadlineMs?: number
@@ -42,6 +48,12 @@ export type HttpLinkOptions = {
 export interface CuttableLink extends ServerLink {
   setOnline(online: boolean): void
   readonly online: boolean
+  /**
+   * Who requests are for. A person: the server refuses a request that anybody else signs, and `onOther` hears of it.
+   * Null: requests wait until it is known. An error: they fail with it. Until the first call they go out unnamed, and
+   * `me` always does. [ID-6]
+   */
+  actFor(who: Person | null | HoldfastError, onOther?: () => void): void
   /** Any other route of the server, as every call here: checked against the schema of its answer. */
   request<T>(schema: z.ZodType<T>, method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>
 }
@@ -62,6 +74,8 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       return http.online
     },
     setOnline: online => http.setOnline(online),
+    actFor: (who, onOther) => http.caller.set(who, onOther),
+    me: () => http.json(meAnswerSchema, 'GET', mePath),
     request: (schema, method, path, body) => http.json(schema, method, path, body),
     push: (session, events) => http.json(pushAnswerSchema, 'POST', `/v1/sessions/${path(session)}/events`, {events}),
     putBlob: async (session, blob, bytes) => {
@@ -115,17 +129,20 @@ function nullWhenUnknown(error: unknown): null {
   throw error
 }
 
+const mePath = '/v1/me'
+
 /** 64 kbit a second: what is sent gets the time that such a line needs for it. */
 const slowLineBytesPerMs = 8
 
 class Http {
+  readonly caller = new Caller()
   #cut = new AbortController()
   readonly #base: URL
-  readonly #token: TokenSource
+  readonly #token: TokenSource | null
 
   constructor(private readonly options: HttpLinkOptions) {
     this.#base = serverUrl(options.url, 'url')
-    this.#token = backedOffToken(options.token)
+    this.#token = options.token ? backedOffToken(options.token) : null
   }
 
   get online(): boolean {
@@ -135,7 +152,7 @@ class Http {
   setOnline(online: boolean): void {
     if (online === this.online) return
     if (online) {
-      this.#token.retry()
+      this.#token?.retry()
       this.#cut = new AbortController()
     } else this.#cut.abort(new HoldfastError('offline', 'the connection is switched off'))
   }
@@ -211,10 +228,12 @@ class Http {
     trace: Record<string, string> = {},
   ): Promise<Response> {
     this.#cut.signal.throwIfAborted()
-    const token = await beforeAbort(signal, this.#token.get())
+    const person = path === mePath ? {} : await beforeAbort(signal, this.caller.headers())
+    const token = this.#token && (await beforeAbort(signal, this.#token.get()))
     const headers = {
       ...trace,
-      authorization: `Bearer ${token}`,
+      ...person,
+      ...(token !== null && {authorization: `Bearer ${token}`}),
       [protocolHeader]: String(protocolVersion),
       ...(sent && {'content-type': sent.type}),
     }
@@ -225,12 +244,18 @@ class Http {
       signal,
       // An answer that something between has kept is older than what it is asked for.
       cache: 'no-store',
+      ...(token === null && {credentials: 'include' as const}),
       ...(sent && {body: sent.bytes}),
     })
     silence.begun()
-    if (response.ok) return response
+    if (response.ok) {
+      if (token !== null) this.options.onTokenTaken?.(token)
+      return response
+    }
     const error = readError(response, await readBytes(response, bytes => silence.heard(bytes)), Date.now())
-    if (HoldfastError.is(error, 'token_expired', 'unauthenticated')) this.options.onTokenRefused?.()
+    const refused = HoldfastError.is(error, 'token_expired', 'unauthenticated')
+    if (token !== null) this.options[refused ? 'onTokenRefused' : 'onTokenTaken']?.(token)
+    if (HoldfastError.is(error, 'other_person')) this.caller.isOther(person)
     throw error
   }
 

@@ -1,4 +1,4 @@
-import type {LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import type {ModelStream, ModelStreamPart} from '../loop/language-model.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {modelFailureSchema} from '../protocol/model-call.ts'
 
@@ -21,7 +21,7 @@ const fruitlessTries = 5
  *
  * @throws whatever `open` is refused with; the stream itself fails with `offline` when the server cannot be reached
  */
-export async function modelStream(source: ModelStreamSource): Promise<ReadableStream<LanguageModelV3StreamPart>> {
+export async function modelStream(source: ModelStreamSource): Promise<ModelStream> {
   const follower = new Follower(source, (await source.open()).getReader())
   return new ReadableStream({
     async pull(out) {
@@ -44,7 +44,7 @@ class Follower {
   ) {}
 
   /** The next part, or null after the last. */
-  async next(): Promise<LanguageModelV3StreamPart | null> {
+  async next(): Promise<ModelStreamPart | null> {
     while (!this.#over) {
       try {
         const {done, value} = await this.reader.read()
@@ -62,8 +62,8 @@ class Follower {
     return this.reader.cancel(reason)
   }
 
-  #take({id, data}: ModelStreamEvent): LanguageModelV3StreamPart {
-    const part = JSON.parse(data) as LanguageModelV3StreamPart
+  #take({id, data}: ModelStreamEvent): ModelStreamPart {
+    const part = JSON.parse(data) as ModelStreamPart
     this.#seen = id === undefined ? this.#seen + 1 : Number(id)
     this.#fruitless = 0
     this.#over = part.type === 'finish' || part.type === 'error'

@@ -1,4 +1,4 @@
-import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import type {ModelCallOptions, ModelStream} from '../loop/language-model.ts'
 import type {Decision, InboxItem} from '../protocol/approval.ts'
 import type {BlobId} from '../protocol/blob.ts'
 import type {Envelope} from '../protocol/event.ts'
@@ -7,6 +7,7 @@ import type {ApprovalId, DeviceId, ErasureId, MemoryId, SessionId} from '../prot
 import type {MemoryChange, MemoryItem, MemoryProposal} from '../protocol/memory.ts'
 import type {MemoryPage, MemoryPushAnswer} from '../protocol/memory-wire.ts'
 import type {ModelCallName} from '../protocol/model-call.ts'
+import type {Person} from '../protocol/person.ts'
 import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, SessionList} from '../protocol/wire.ts'
 
 /**
@@ -14,6 +15,8 @@ import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, Session
  * `deadline`, after which the outcome is unknown and the same call may be sent again. [CUS-5, SYNC-4]
  */
 export interface ServerLink {
+  /** Who the caller is, whatever its token or cookie looks like. [ID-6] */
+  me(): Promise<Person>
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
   /** A page of what follows `after`, of at most about so many bytes. */
   pull(session: SessionId, after: number, bytes?: number): Promise<Page>
@@ -39,11 +42,7 @@ export interface ServerLink {
   agents(): Promise<AgentListing[]>
   models(): Promise<string[]>
   /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
-  streamModel(
-    name: string,
-    options: LanguageModelV3CallOptions,
-    call?: ModelCallName | null,
-  ): Promise<ReadableStream<LanguageModelV3StreamPart>>
+  streamModel(name: string, options: ModelCallOptions, call?: ModelCallName | null): Promise<ModelStream>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
   pushMemory(proposals: readonly MemoryProposal[]): Promise<MemoryPushAnswer>
   pullMemory(after: number): Promise<MemoryPage>

@@ -8,26 +8,28 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {ConnectionLoop} from './connection-loop.ts'
 import type {CuttableLink} from './http-link.ts'
+import {Identity, type IdentityParts} from './identify.ts'
 import {PokeCheck} from './poke-check.ts'
 import {SessionQueue} from './session-queue.ts'
 import {SessionTurns, type TurnEvents} from './session-turns.ts'
 
-export type SyncParts = TurnEvents & {
-  link: CuttableLink
-  store: DeviceStore
-  environment: Environment
-  device: DeviceId
-  openLog(session: SessionId): Promise<SessionLog>
-  onConnection(connection: Connection): void
-  onFactChanged(key: string): void
-  /** The registry of agents moved. */
-  onAgentsChanged(): void
-  onMemoryChanged?(): void
-  /** A stream begins, or without one it is time to ask: whatever no session holds may have changed. */
-  onMissed(): void
-  /** Resolves when nothing of it is left on this device. */
-  purge(orders: readonly PurgeOrder[]): Promise<void>
-}
+export type SyncParts = TurnEvents &
+  Omit<IdentityParts, 'link'> & {
+    link: CuttableLink
+    store: DeviceStore
+    environment: Environment
+    device: DeviceId
+    openLog(session: SessionId): Promise<SessionLog>
+    onConnection(connection: Connection): void
+    onFactChanged(key: string): void
+    /** The registry of agents moved. */
+    onAgentsChanged(): void
+    onMemoryChanged?(): void
+    /** A stream begins, or without one it is time to ask: whatever no session holds may have changed. */
+    onMissed(): void
+    /** Resolves when nothing of it is left on this device. */
+    purge(orders: readonly PurgeOrder[]): Promise<void>
+  }
 
 /** Milliseconds after which the poke about an own push counts as held back. */
 const latePokeMs = 10_000
@@ -43,6 +45,7 @@ export class SyncClient {
   readonly #queue: SessionQueue
   readonly #pokes = new PokeCheck(latePokeMs, () => this.#loop.signal({type: 'held'}))
   readonly #active = new Set<Promise<void>>()
+  readonly #identity: Identity
 
   constructor(private readonly parts: SyncParts) {
     const {link, environment, onConnection} = parts
@@ -51,10 +54,15 @@ export class SyncClient {
       environment,
       onConnection,
       round: why => this.#catchUp(why),
+      beforeStream: () => this.#identity.ask(),
       onMessage: message => this.#take(message),
       onStreamGone: () => this.#pokes.clear(),
     })
     this.#loop = loop
+    this.#identity = new Identity(parts, () => {
+      loop.hangUp()
+      loop.ask()
+    })
     this.#turns = new SessionTurns({
       ...parts,
       outOfReach: error => loop.unanswered(error),
@@ -74,7 +82,9 @@ export class SyncClient {
 
   /** `online: false` starts cut, as its user left it. */
   start(online: boolean): void {
-    if (!online) this.#loop.setOnline(false)
+    this.#identity.forget()
+    if (online) this.parts.link.setOnline(true)
+    else this.#loop.setOnline(false)
     this.#loop.start()
     if (online) this.#pushAll()
   }
@@ -150,6 +160,7 @@ export class SyncClient {
   /** Everything that either side may have missed. */
   async #catchUp(why: 'hello' | 'poll'): Promise<void> {
     const {link, device, openLog} = this.parts
+    await this.#identity.know()
     // A copy that is refreshed late is only older; nothing here waits for it.
     this.parts.onMissed()
     const {sessions, erased} = await link.sessions(device)

@@ -87,7 +87,7 @@ export function connectionOf({cut, stream, asked, error}: SyncState): Connection
 }
 
 function isNotLetIn({code}: HoldfastError): boolean {
-  return ['unauthenticated', 'token_expired', 'forbidden', 'version_mismatch'].includes(code)
+  return ['unauthenticated', 'token_expired', 'other_person', 'forbidden', 'version_mismatch'].includes(code)
 }
 
 /** Milliseconds that a stream gets to say hello before news is asked for instead. */

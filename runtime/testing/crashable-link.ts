@@ -12,7 +12,7 @@ import {proxied} from './crashable-store.ts'
  */
 export function crashableLink(link: CuttableLink, process: MortalProcess): CuttableLink {
   return proxied(link, (name, method) => {
-    if (name === 'setOnline') return method
+    if (name === 'setOnline' || name === 'actFor') return method
     if (name === 'live') return (...args: Parameters<CuttableLink['live']>) => live(link, process, ...args)
     return (...args: unknown[]) => process.between(String(name), () => method(...args))
   })

@@ -4,6 +4,7 @@ import type {MortalProcess} from './crash-points.ts'
 /** What changes a store besides its transactions; everything else it has only reads. */
 const writes: readonly PropertyKey[] = [
   'setOnline',
+  'setOwner',
   'saveFact',
   'renewFact',
   'forgetFact',

@@ -1,6 +1,6 @@
-import type {LanguageModelV3} from '@ai-sdk/provider'
 import type {PGlite} from '@electric-sql/pglite'
 import {type Agent, agentHost, type ModelSource, type ToolImplementations} from '../loop/define.ts'
+import type {LanguageModel} from '../loop/language-model.ts'
 import type {Session} from '../page/page-runtime.ts'
 import {systemEnvironment} from '../platform/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
@@ -33,7 +33,7 @@ export type EvaluationCase = {
   /** What somebody with the right to decides about everything that waits for approval; nobody does unless told. */
   decides?: 'approve' | 'reject'
   /** Goes between the agent and its model: an outage, a reply that is cut off, a call that is no JSON. */
-  model?(model: LanguageModelV3): LanguageModelV3
+  model?(model: LanguageModel): LanguageModel
   /** Null when it went as it should, else what is wrong; looks at outcomes, never at times or at exact words. */
   fault(end: CaseEnd): string | null
 }

@@ -51,6 +51,9 @@ export function handFlushed(link: CuttableLink): HandFlushedLink {
     flow: () => post.flow(),
     hold: () => post.hold(),
     live: (onMessage: (message: LiveMessage) => void, signal: AbortSignal) => live(link, post, onMessage, signal),
+    // Asked before anything else, and nothing a test would want to lose: what waits for it waits for a long time.
+    me: () => link.me(),
+    actFor: (who: Parameters<CuttableLink['actFor']>[0], onOther?: () => void) => link.actFor(who, onOther),
     setOnline: (online: boolean) => {
       link.setOnline(online)
       if (!online) post.dropAll()

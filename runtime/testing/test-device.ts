@@ -1,4 +1,5 @@
 import type {PGlite} from '@electric-sql/pglite'
+import {fixedOwner} from '../device/device-owner.ts'
 import {openDeviceRuntime} from '../device/device-runtime.ts'
 import {localFeed} from '../device/local-feed.ts'
 import type {RuntimeService} from '../device/runtime-service.ts'
@@ -55,7 +56,7 @@ export async function openTestDevice(parts: TestDeviceParts): Promise<TestDevice
     hosts,
     environment,
     link,
-    subject: () => subject,
+    owner: fixedOwner(subject),
     setToken: () => undefined,
     publisher: feed,
     retryDelayMs: 1,

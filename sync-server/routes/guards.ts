@@ -5,6 +5,7 @@ import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {personHeader, personHeaderOf} from '../../runtime/protocol/person.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
+import {clockToleranceMs} from '../clock.ts'
 import {type Authenticate, principalSchema} from '../principal.ts'
 import {type RateLimits, rateLimiter} from '../rate-limit.ts'
 import type {Store} from '../storage/store.ts'
@@ -84,10 +85,14 @@ export function noForgedCookies(): MiddlewareHandler<Env> {
 }
 
 /** Asked after every token that is valid: what was taken back must not work until it expires by itself. */
-export function notRevoked({revocations}: Store): MiddlewareHandler<Env> {
+export function notRevoked({revocations}: Store, {now}: Environment): MiddlewareHandler<Env> {
   return async (c, next) => {
     const principal = c.get('principal')
-    if (principal.token && (await revocations.isRevoked(principal, principal.token))) {
+    const {token} = principal
+    if (token && token.issuedAt > now() + clockToleranceMs) {
+      throw new HoldfastError('unauthenticated', 'The token is dated in the future.')
+    }
+    if (token && (await revocations.isRevoked(principal, token, now()))) {
       throw new HoldfastError('unauthenticated', 'The token has been revoked.')
     }
     await next()

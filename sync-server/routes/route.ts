@@ -86,10 +86,17 @@ function isDeclared(handler: Handler<Env>): handler is Handler<Env> & {declared:
 
 /** Every code that an answer of this route may carry. */
 export function errorsOf({params, query, body, open, errors = []}: Route): ErrorCode[] {
-  const guards: ErrorCode[] = ['unauthenticated', 'token_expired', 'other_person', 'rate_limited', 'version_mismatch']
+  const guards: ErrorCode[] = [
+    'unauthenticated',
+    'token_expired',
+    'other_person',
+    'rate_limited',
+    'version_mismatch',
+    'unavailable',
+  ]
   const input: ErrorCode[] = params || query || body ? ['bad_input'] : []
   const size: ErrorCode[] = body ? ['too_large'] : []
-  return [...new Set<ErrorCode>([...input, ...size, ...(open ? [] : guards), ...errors, 'unavailable', 'internal'])]
+  return [...new Set<ErrorCode>([...input, ...size, ...(open ? [] : guards), ...errors, 'internal'])]
 }
 
 /** An answer that only says that it was done. */

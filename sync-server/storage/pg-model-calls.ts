@@ -1,5 +1,6 @@
 import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {ModelFailure} from '../../runtime/protocol/model-call.ts'
+import {clockToleranceMs} from '../clock.ts'
 import {type CallRow, callRow, insertParts, refValues, spentValues} from './pg-model-rows.ts'
 import {placeholders, type Sql, type SqlQuery} from './sql.ts'
 import type {
@@ -78,8 +79,9 @@ async function exhausted(
   for (const limit of limits) {
     const [row] = await tx.query<{tokens: number | null; cost: number | null; first: number | null}>(
       `SELECT SUM(input_tokens + output_tokens) AS tokens, SUM(cost_micros) AS cost, MIN(started_at) AS first
-       FROM hf_model_calls WHERE tenant = $1 AND started_at > $2`,
-      [ref.tenant, at - limit.windowMs],
+       FROM hf_model_calls WHERE tenant = $1 AND started_at > $2 AND started_at <= $3`,
+      // What a clock that was ahead has dated counts when that time comes, not until then.
+      [ref.tenant, at - limit.windowMs, at + clockToleranceMs],
     )
     const usedTokens = Number(row?.tokens ?? 0)
     const usedCostMicros = Number(row?.cost ?? 0)

@@ -241,9 +241,9 @@ export type AuditEntry = {
 
 /** Access that ended before its tokens did. What is revoked stays so. */
 export interface Revocations {
-  /** One token by its id, or, without one, every token issued until `at` (ms). */
+  /** At `at` (ms): one token by its id, or, without one, every token that works by then. */
   revoke(owner: Owner, token: string | null, at: number): Promise<void>
-  isRevoked(owner: Owner, token: {id: string | null; issuedAt: number}): Promise<boolean>
+  isRevoked(owner: Owner, token: {id: string | null; issuedAt: number}, now: number): Promise<boolean>
 }
 
 export type AuditPage = {entries: (AuditEntry & {id: string})[]; next: string | null}

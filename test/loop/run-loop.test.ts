@@ -1,6 +1,7 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import * as z from 'zod'
+import {fixedOwner} from '../../runtime/device/device-owner.ts'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
 import {foldDocument} from '../../runtime/documents/shared-text.ts'
@@ -62,7 +63,7 @@ async function at(
     hosts: [{agent, model, tools: {...defaultTools, ...tools}} as unknown as AgentHost],
     environment,
     link: null,
-    subject: () => 'maya',
+    owner: fixedOwner('maya'),
     setToken: () => undefined,
     publisher: feed,
     retryDelayMs: 1,

@@ -1,5 +1,6 @@
 import {expect, test} from 'vitest'
 import * as z from 'zod'
+import {fixedOwner} from '../../runtime/device/device-owner.ts'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
 import {type AgentHost, defineAgent, defineTool, type ModelSource} from '../../runtime/loop/define.ts'
@@ -24,7 +25,7 @@ async function device(tools: {wait(): unknown}) {
       hosts: [{agent, model, tools} as unknown as AgentHost],
       environment,
       link: null,
-      subject: () => 'maya',
+      owner: fixedOwner('maya'),
       setToken: () => undefined,
       publisher: feed,
       retryDelayMs: 1,

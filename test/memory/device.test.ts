@@ -300,6 +300,8 @@ describe('offline', () => {
   test('[MEM-3] a proposal that is forgotten before it was sent never leaves the device', async () => {
     const maya = person()
     const runtime = await maya.device()
+    // Somebody has to be known before the connection is cut.
+    await runtime.openSession({agent: 'desk'})
     await runtime.setOnline(false)
     await say(runtime, 'I prefer store credit.')
     const {entries} = await remembers(runtime, view => view.entries.length === 1)

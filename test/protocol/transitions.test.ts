@@ -29,6 +29,7 @@ const storyBefore: Partial<Record<Kind, number>> = {
   'view.compacted': 3,
   'run.completed': 3,
   'model.replied': 4,
+  'view.refused': 4,
 }
 
 function sessionAt(status: RunStatus, way: Kind[], next?: Kind): {desk: Scribe; events: Event[]} {
@@ -57,6 +58,7 @@ const legal: Record<RunTransition, RunStatus[]> = {
   'operation.proposed': active,
   'slots.patched': active,
   'view.compacted': ['running', 'retrying'],
+  'view.refused': ['running', 'retrying'],
   'run.slept': ['running', 'retrying'],
   'run.woken': ['waiting_for_wake'],
   'run.completed': ['running', 'retrying'],

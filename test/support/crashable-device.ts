@@ -1,4 +1,5 @@
 import type {PGlite} from '@electric-sql/pglite'
+import {fixedOwner} from '../../runtime/device/device-owner.ts'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
 import type {Agent, AgentHost, ModelSource} from '../../runtime/loop/define.ts'
@@ -78,6 +79,9 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
   return {
     device: () => read(() => store.device()),
     setOnline: online => write('the switch', () => store.setOnline(online)),
+    owner: () => read(() => store.owner()),
+    setOwner: owner => write('recording the owner', () => store.setOwner(owner)),
+    unsent: () => read(() => store.unsent()),
     sessions: () => read(() => store.sessions()),
     session: id => read(() => store.session(id)),
     transaction: work => write('a transaction', () => store.transaction(unit => work(mortal(unit, killer)))),
@@ -104,6 +108,7 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     blobBytes: id => read(() => store.blobBytes(id)),
     unsentBlobs: id => read(() => store.unsentBlobs(id)),
     markBlob: (...args) => write('marking a blob', () => store.markBlob(...args)),
+    highWater: id => store.highWater(id),
     erased: id => read(() => store.erased(id)),
     allErased: () => read(() => store.allErased()),
     scrub: () => write('a rewrite of the files', () => store.scrub()),
@@ -159,7 +164,7 @@ export async function openDevice(parts: {
   killer?: Killer
   faults?: LinkFaults
   link?: CuttableLink
-  setToken?: (token: string) => void
+  setToken?: (token: string | null) => void
   memory?: ViewMemory
   log?: (line: LogLine) => void
   /** Only these sessions exist for it, so that many scenes can share one database. */
@@ -178,7 +183,7 @@ export async function openDevice(parts: {
     router: parts.router,
     environment: systemEnvironment,
     link,
-    subject: () => subject,
+    owner: fixedOwner(subject),
     setToken: parts.setToken ?? (() => undefined),
     publisher: feed,
     ...(parts.memory && {memory: parts.memory}),

@@ -92,6 +92,7 @@ export function dataOf(names: Cast): {[K in Kind]: DataOf<K>} {
       usage,
       promptHash: digest,
     },
+    'view.refused': {tokens: 900, limit: 800, counted: 1000, viewTokens: 600},
     'run.completed': {outcome: 'partial', bound: '3 steps', usage: runUsage},
     'run.failed': {code: 'model_failed', message: 'broke off', retryable: true},
     'run.alerted': {bound: '3 steps', usage: runUsage},

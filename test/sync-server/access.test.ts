@@ -49,6 +49,53 @@ describe('revocation', () => {
     servers.environment.advance(5000)
   })
 
+  test.each([
+    ['behind', -20_000],
+    ['ahead', 20_000],
+  ])(
+    '[ID-4] with a server clock 20 s %s the issuer, a token that worked stays revoked, and a later one works',
+    async (_name, ms) => {
+      const subject = `skewed-by-${ms}`
+      servers.environment.advance(ms)
+      const own = await tokenOf(subject)
+      expect((await ask(own)).status).toBe(200)
+      expect((await ask(own, '/v1/revocations', {subject})).status).toBe(200)
+      const statuses: number[] = []
+      for (const later of [0, 25_000, 3_600_000]) {
+        servers.environment.advance(later)
+        statuses.push((await ask(own)).status)
+        servers.environment.advance(-later)
+      }
+      expect(statuses).toEqual([401, 401, 401])
+      const issuedAt = Math.floor(Date.now() / 1000) + 120
+      servers.environment.advance(120_000)
+      expect((await ask(await tokenOf(subject, {issuedAt}))).status).toBe(200)
+      servers.environment.advance(-120_000 - ms)
+    },
+  )
+
+  test('[ID-4] a token that is dated in the future is refused until its time comes', async () => {
+    const token = await tokenOf('early', {issuedAt: Math.floor(Date.now() / 1000) + 3600, expiresInSeconds: 7200})
+    expect((await ask(token)).body.error?.message).toBe('The token is dated in the future.')
+    servers.environment.advance(3_600_000)
+    expect((await ask(token)).status).toBe(200)
+    servers.environment.advance(-3_600_000)
+  })
+
+  test('[ID-4] what was revoked by a clock that was a day ahead does not lock out once the clock is right', async () => {
+    const day = 86_400_000
+    const own = await tokenOf('jumped')
+    servers.environment.advance(day)
+    expect((await ask(own, '/v1/revocations', {subject: 'jumped'})).status).toBe(200)
+    servers.environment.advance(-day)
+    expect((await ask(own)).status).toBe(401)
+    servers.environment.advance(120_000)
+    expect((await ask(own)).status).toBe(401)
+    const later = await tokenOf('jumped', {issuedAt: Math.floor(Date.now() / 1000) + 120})
+    expect((await ask(later)).status).toBe(200)
+    servers.environment.advance(-120_000)
+  })
+
   test('[ID-4] only the subject itself and an operator may revoke', async () => {
     const eve = await tokenOf('eve')
     const refused = await ask(eve, '/v1/revocations', {subject: 'dan'})

@@ -106,6 +106,7 @@ test('every route may end by the codes that its kind of request can meet', () =>
     'other_person',
     'rate_limited',
     'version_mismatch',
+    'unavailable',
     'internal',
   ])
   expect(codes('claimCustody')).toEqual(expect.arrayContaining(['bad_input', 'too_large', 'stale_epoch', 'erased']))

@@ -127,7 +127,7 @@ test('[SYNC-4] a token that runs out while the stream is open is replaced, and n
     model,
     link,
     setToken: value => {
-      token = value
+      token = value ?? ''
     },
   })
   const session = await one.sessions.openSession({agent: 'desk'})

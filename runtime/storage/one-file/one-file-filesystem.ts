@@ -36,6 +36,9 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#data = data
     this.#log = new TreeLog(trees)
     this.#free = freeIn(this.#log.tree)
+    const lacking = this.#log.promisedBytes - this.#size
+    // Zeros in their place would be taken for pages without rows.
+    if (lacking > 0 && !this.isEmpty) throw new TreeDamaged(`the data file is ${lacking} bytes too short`)
     // A file whose tree is gone is nobody's to cut: it is set aside as it is.
     if (!this.isEmpty) this.#trim()
   }

@@ -1,4 +1,5 @@
 import {checksum} from './checksum.ts'
+import {piecesOf} from './extents.ts'
 import {type Change, FileTree, type Snapshot} from './file-tree.ts'
 import {type Handle, readAll, writeAll} from './handle.ts'
 
@@ -25,6 +26,7 @@ export class TreeLog {
   #end = 0
   #lines = 0
   #unflushed = false
+  #promised = 0
 
   /** @throws TreeDamaged when neither file can be read, or a line that was flushed */
   constructor([first, second]: readonly [Handle, Handle]) {
@@ -40,6 +42,11 @@ export class TreeLog {
 
   get tree(): FileTree {
     return this.#tree
+  }
+
+  /** Bytes that the data file had when the log was last known to be flushed: fewer are a file that was cut. */
+  get promisedBytes(): number {
+    return this.#promised
   }
 
   /** Makes the change, and writes it down: first on disk, so that a failure leaves the tree as it was. */
@@ -104,9 +111,13 @@ export class TreeLog {
     this.#generation = opening.generation
     this.#tree = treeOf(opening)
     this.#end = end
+    this.#promised = endOfData(this.#tree)
+    const lastFlush = lastFlushIn(bytes, end)
     for (;;) {
       const line = lineAt(bytes, this.#end)
       if (!line) break
+      // Everything before this line was flushed, and the data before the lines.
+      if (this.#end === lastFlush) this.#promised = endOfData(this.#tree)
       this.#apply(line.value as Change)
       this.#end = line.end
     }
@@ -173,6 +184,25 @@ function lineAt(bytes: Uint8Array, start: number): {value: unknown; mark: string
   if (sum !== checksum(body)) return null
   const text = decoder.decode(body)
   return {value: JSON.parse(text.slice(1)), mark: text.charAt(0), end: end + 1}
+}
+
+/** Where the last line with the mark of a flush begins; -1 for none. */
+function lastFlushIn(bytes: Uint8Array, start: number): number {
+  for (let end = bytes.length - 1; end > start; ) {
+    const before = bytes.lastIndexOf(newline, end - 1)
+    if (lineAt(bytes, before + 1)?.mark === flushed) return before + 1
+    end = before
+  }
+  return -1
+}
+
+/** Where the last byte that belongs to a file ends. */
+function endOfData({files}: FileTree): number {
+  let end = 0
+  for (const {extents, size} of files) {
+    for (const {at, bytes} of piecesOf(extents, 0, size)) end = Math.max(end, at + bytes)
+  }
+  return end
 }
 
 function anotherFlushAfter(bytes: Uint8Array, start: number): boolean {

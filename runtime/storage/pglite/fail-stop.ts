@@ -14,8 +14,9 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
   const {_PostgresMainLoopOnce: runOnce, _PostgresMainLongJmp: recover} = machine
   const ownError: unknown = Reflect.get(db, 'POSTGRES_MAIN_LONGJMP')
   let dead: HoldfastError | undefined
+  stops.set(db, stop)
 
-  function stop(cause: unknown): HoldfastError {
+  function stop(cause: unknown, told?: HoldfastError): HoldfastError {
     if (dead) return dead
     const error = gone(cause)
     dead = error
@@ -29,7 +30,7 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
     machine._pgl_pq_flush = () => {}
     // Closing lets go of the files and writes nothing more: what is in memory may be wrong.
     machine._pgl_run_atexit_funcs = () => {}
-    stopped(error)
+    stopped(told ?? error)
     return error
   }
 
@@ -52,6 +53,16 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
   // Whether what failed here is on disk nobody knows; a later sync that works would make true what was refused.
   const sync = db.syncToFs.bind(db)
   db.syncToFs = () => sync().catch(error => Promise.reject(stop(error)))
+}
+
+const stops = new WeakMap<PGlite, (cause: unknown, told?: HoldfastError) => HoldfastError>()
+
+/**
+ * Stops a database that must not be used any more, as a fault of its own would. Returns what its callers get; `told` is
+ * what the listener of `failStop` gets instead.
+ */
+export function stopDatabase(db: PGlite, cause: unknown, told?: HoldfastError): HoldfastError {
+  return stops.get(db)?.(cause, told) ?? gone(cause)
 }
 
 function gone(cause: unknown): HoldfastError {

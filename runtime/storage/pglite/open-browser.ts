@@ -1,9 +1,10 @@
 import dataDirUrl from 'virtual:holdfast-data-dir'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {asTarball} from '../prepared/as-tarball.ts'
+import type {DeviceDatabase} from './device-database.ts'
 import {openIndexedDb} from './open-indexed-db.ts'
 import {openOpfs} from './open-opfs.ts'
-import type {OpenedDatabase, Stopped} from './opened-database.ts'
+import type {Stopped} from './opened-database.ts'
 
 export interface BrowserDatabaseOptions {
   /** Names the database within this origin. */
@@ -26,9 +27,11 @@ export async function openBrowserDatabase({
   name,
   assets = {},
   onStopped,
-}: BrowserDatabaseOptions): Promise<OpenedDatabase> {
+}: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
-  return hasSyncAccess() ? openOpfs(name, prepared, onStopped) : openIndexedDb(name, prepared, onStopped)
+  return hasSyncAccess()
+    ? openOpfs(await navigator.storage.getDirectory(), name, prepared, onStopped)
+    : openIndexedDb(name, prepared, onStopped)
 }
 
 function hasSyncAccess(): boolean {

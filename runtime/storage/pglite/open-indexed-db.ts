@@ -1,40 +1,118 @@
+import type {PGlite} from '@electric-sql/pglite'
+import * as z from 'zod'
+import {HoldfastError} from '../../protocol/errors.ts'
+import {recoveryCauseSchema} from '../../protocol/recovery.ts'
+import {type NotedOutbox, outboxInIndexedDb} from '../outbox/outbox-indexed-db.ts'
+import type {DeviceDatabase, Previous} from './device-database.ts'
 import {readGeneration, writeGeneration} from './generation.ts'
-import {type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
-import {startPGlite} from './start-pglite.ts'
+import {orClose, type Stopped} from './opened-database.ts'
+import {startForSalvage, startPGlite} from './start-pglite.ts'
 
-const kind = {storage: 'indexeddb', recovery: null} as const
+/** Which of a name's databases is in use, and what has to be done before it is. */
+const noteSchema = z.object({
+  number: z.int().positive(),
+  suspect: z.string().optional(),
+  salvage: z.object({number: z.int().positive(), cause: recoveryCauseSchema, detail: z.string()}).optional(),
+})
+type Note = z.infer<typeof noteSchema>
+
+type Place = {name: string; outbox: NotedOutbox; prepared(): Promise<Blob>; onStopped: Stopped | undefined}
+type Opened = {db: PGlite; fresh: boolean; note: Note}
 
 /**
- * Where OPFS has no synchronous handles: IndexedDB, strict, about 170 ms a write. A database without a generation
- * never finished its first open or lost its rows; either way another is begun beside it.
+ * Where OPFS has no synchronous handles: IndexedDB, strict, about 170 ms a write. A database that does not open or that
+ * shows damage stays where it is, and a fresh one is begun beside it. [LOG-9]
  */
 export async function openIndexedDb(
   name: string,
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
-): Promise<OpenedDatabase> {
-  for (let number = 1; ; number++) {
-    const place = number === 1 ? `holdfast-${name}` : `holdfast-${name}~${number}`
-    if (!(await exists(place))) return begin(place, prepared, number, onStopped)
-    const db = await startPGlite({dataDir: `idb://${place}`}, onStopped).catch(() => undefined)
-    if (!db) continue
-    if (await orClose(db, () => readGeneration(db))) return {...kind, db, fresh: false, close: () => db.close()}
-    await db.close()
+): Promise<DeviceDatabase> {
+  const outbox = await outboxInIndexedDb(`holdfast-${name}-outbox`)
+  const place = {name, outbox, prepared, onStopped}
+  try {
+    const {db, fresh, note} = await openDatabase(place)
+    const close = async () => {
+      await db.close()
+      await outbox.close()
+    }
+    return {db, storage: 'indexeddb', fresh, outbox, previous: previousOf(place, note), close}
+  } catch (error) {
+    await outbox.close()
+    throw error
   }
 }
 
-async function begin(
-  place: string,
-  prepared: () => Promise<Blob>,
-  number: number,
-  onStopped: Stopped | undefined,
-): Promise<OpenedDatabase> {
-  const loadDataDir = await prepared()
-  const db = await startPGlite({dataDir: `idb://${place}`, loadDataDir}, onStopped)
-  await orClose(db, () => writeGeneration(db, crypto.randomUUID()))
-  return {...kind, db, fresh: true, ...(number > 1 && {recovered: 'quarantined'}), close: () => db.close()}
+async function openDatabase(place: Place): Promise<Opened> {
+  const parsed = noteSchema.safeParse(await place.outbox.note())
+  const numbers = await numbersOf(place.name)
+  const last = numbers.at(-1) ?? 0
+  const note = parsed.success ? parsed.data : {number: last}
+  if (note.number === 0) return begin(place, 1, null)
+  const giveUp = (cause: 'damaged' | 'emptied', detail: string) =>
+    begin(place, Math.max(last, note.number) + 1, {number: note.number, cause, detail})
+  if (note.suspect) return giveUp('damaged', note.suspect)
+  if (!numbers.includes(note.number)) return giveUp('emptied', 'The database is not there.')
+  try {
+    return {db: await openExisting(place, note), fresh: false, note}
+  } catch (error) {
+    if (!HoldfastError.is(error, 'database_damaged')) throw error
+    return giveUp('damaged', error.message)
+  }
 }
 
-async function exists(place: string): Promise<boolean> {
-  return (await indexedDB.databases()).some(({name}) => name === `/pglite/${place}`)
+async function openExisting(place: Place, note: Note): Promise<PGlite> {
+  const dataDir = `idb://${placeOf(place.name, note.number)}`
+  const db = await startPGlite({dataDir}, noting(place, note), {onDamage: 'stop_if_certain'}).catch(error => {
+    throw new HoldfastError('database_damaged', `Postgres did not start on it: ${HoldfastError.from(error).message}`)
+  })
+  if (await orClose(db, () => readGeneration(db))) return db
+  await db.close()
+  throw new HoldfastError('database_damaged', 'It has no name: it lost its rows, or its first open was not finished.')
+}
+
+async function begin(place: Place, number: number, salvage: NonNullable<Note['salvage']> | null): Promise<Opened> {
+  const note: Note = {number, ...(salvage && {salvage})}
+  const dataDir = `idb://${placeOf(place.name, number)}`
+  const options = {dataDir, loadDataDir: await place.prepared()}
+  const db = await startPGlite(options, noting(place, note), {onDamage: 'stop_if_certain'})
+  await orClose(db, async () => {
+    await writeGeneration(db, crypto.randomUUID())
+    await place.outbox.writeNote(note)
+  })
+  return {db, fresh: true, note}
+}
+
+function noting({outbox, onStopped}: Place, note: Note): Stopped {
+  return error => {
+    const damaged = HoldfastError.is(error, 'database_damaged')
+    const noted = damaged ? outbox.writeNote({...note, suspect: String(error.details.why)}) : Promise.resolve()
+    void noted.finally(() => onStopped?.(error))
+  }
+}
+
+function previousOf({name, outbox}: Place, {number, salvage}: Note): Previous | null {
+  if (!salvage) return null
+  return {
+    ...salvage,
+    setAside: placeOf(name, salvage.number),
+    open: async () => {
+      const db = await startForSalvage({dataDir: `idb://${placeOf(name, salvage.number)}`})
+      // All of it is in memory by now: nothing is written back.
+      db.syncToFs = async () => undefined
+      return db
+    },
+    done: () => outbox.writeNote({number}),
+  }
+}
+
+function placeOf(name: string, number: number): string {
+  return number === 1 ? `holdfast-${name}` : `holdfast-${name}~${number}`
+}
+
+async function numbersOf(name: string): Promise<number[]> {
+  const names = new Set((await indexedDB.databases()).map(one => one.name))
+  const numbers: number[] = []
+  for (let number = 1; number < 1000; number++) if (names.has(`/pglite/${placeOf(name, number)}`)) numbers.push(number)
+  return numbers
 }

@@ -1,5 +1,6 @@
 import {mkdir, rm} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
+import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {cannotOpen, mayBeginAnew} from './cannot-open.ts'
 import {unreadable} from './check-files.ts'
@@ -10,7 +11,7 @@ import {type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
 import {preparedVersion, readDataDir} from './prepared-files.ts'
 import {databaseFolder, moveAside, namesIn} from './set-aside.ts'
 import {type DatabasePlace, startInFolder} from './start-in-folder.ts'
-import {startPGlite} from './start-pglite.ts'
+import {type DamageOptions, startPGlite} from './start-pglite.ts'
 
 /**
  * What happens to a database that is proven damaged, or that another build wrote.
@@ -29,6 +30,15 @@ export interface NodeDatabaseOptions {
   onStopped?: Stopped
 }
 
+/** What a device asks for besides: it salvages what a server would leave to its operator. */
+export interface DeviceFolderOptions extends NodeDatabaseOptions {
+  stopOnDamage?: DamageOptions['onDamage']
+  /** Why the database must not be used, or null: asked of one that opened, under the folder's lock. */
+  proof?(db: PGlite): Promise<string | null>
+  /** Called before a fresh database takes the place of the one that was moved to `setAside`. */
+  onSetAside?(setAside: string, fault: string, detail: string): Promise<void>
+}
+
 /**
  * Opens the database in a folder, or begins it from the prepared data directory; only one process may have it open.
  *
@@ -37,11 +47,11 @@ export interface NodeDatabaseOptions {
  * @example
  * const {db, close} = await openNodeDatabase({dataDir: 'data/desk'})
  */
-export async function openNodeDatabase(options: NodeDatabaseOptions): Promise<OpenedDatabase> {
-  const {dataDir, onDamage = 'refuse', onStopped} = options
+export async function openNodeDatabase(options: DeviceFolderOptions): Promise<OpenedDatabase> {
+  const {dataDir, onStopped, stopOnDamage} = options
   if (dataDir.startsWith('memory://')) {
     const db = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
-    return {db, storage: 'memory', recovery: null, fresh: true, close: () => db.close()}
+    return {db, storage: 'memory', fresh: true, close: () => db.close()}
   }
   const folder = resolve(dataDir)
   try {
@@ -52,27 +62,38 @@ export async function openNodeDatabase(options: NodeDatabaseOptions): Promise<Op
       expected: preparedVersion,
       onStopped,
       fence: release.requireHeld,
+      onDamage: stopOnDamage,
     }
-    const opened = await openOrBeginAnew(place, onDamage).catch(error => release().then(() => Promise.reject(error)))
-    return {...opened, storage: 'folder', recovery: null, close: () => opened.db.close().finally(release)}
+    const opened = await openOrBeginAnew(place, options).catch(error => release().then(() => Promise.reject(error)))
+    return {...opened, storage: 'folder', close: () => opened.db.close().finally(release)}
   } catch (error) {
     throw HoldfastError.from(unreadable(folder, 'the folder', error) ?? error)
   }
 }
 
-type Opened = Omit<OpenedDatabase, 'close' | 'storage' | 'recovery'>
+type Opened = Omit<OpenedDatabase, 'close' | 'storage'>
 
-async function openOrBeginAnew(place: DatabasePlace, onDamage: DamagePolicy): Promise<Opened> {
+async function openOrBeginAnew(place: DatabasePlace, options: DeviceFolderOptions): Promise<Opened> {
+  const {onDamage = 'refuse', onSetAside} = options
   try {
-    return await openFolder(place)
+    return await openProven(place, options)
   } catch (error) {
     if (onDamage === 'refuse' || !mayBeginAnew(error)) throw error
     const setAside = await moveAside(place.folder)
+    await onSetAside?.(setAside, String(error.details.fault), error.message)
     return {...(await begin(place)), recovered: 'quarantined', setAside}
   }
 }
 
-async function openFolder(place: DatabasePlace): Promise<Opened> {
+async function openProven(place: DatabasePlace, {onDamage, proof}: DeviceFolderOptions): Promise<Opened> {
+  const opened = await openFolder(place, onDamage)
+  const reason = proof ? await orClose(opened.db, () => proof(opened.db)) : null
+  if (reason === null) return opened
+  await opened.db.close()
+  throw cannotOpen(place.folder, 'damaged', reason)
+}
+
+async function openFolder(place: DatabasePlace, onDamage: DamagePolicy = 'refuse'): Promise<Opened> {
   const {folder, database} = place
   const marker = await readMarker(folder)
   switch (marker.state) {
@@ -86,6 +107,8 @@ async function openFolder(place: DatabasePlace): Promise<Opened> {
     case 'other_layout':
       throw cannotOpen(folder, 'layout', `another build wrote it, in the layout "${marker.layout}"`)
     case 'garbled':
+      // The files say which database they are; a device need not ask its operator.
+      if (onDamage === 'begin_anew') return openUnmarked(place)
       throw cannotOpen(folder, 'marker', `its marker, the file "${markerFile}" (${marker.bytes} bytes), is garbled`)
   }
 }
@@ -124,10 +147,10 @@ async function refuseOtherLayouts(folder: string): Promise<void> {
   throw cannotOpen(folder, 'layout', `it holds a database in another layout (it has a file "${strange}")`)
 }
 
-async function begin({folder, database, onStopped, fence}: DatabasePlace): Promise<Opened> {
+async function begin({folder, database, onStopped, fence, onDamage}: DatabasePlace): Promise<Opened> {
   await markUnfinished(folder)
   await mkdir(database, {recursive: true})
-  const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped, fence)
+  const db = await startPGlite({dataDir: database, loadDataDir: await readDataDir()}, onStopped, {fence, onDamage})
   const generation = crypto.randomUUID()
   await orClose(db, async () => {
     await writeGeneration(db, generation)

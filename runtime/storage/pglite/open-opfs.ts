@@ -1,40 +1,21 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
+import type {RecoveryCause} from '../../protocol/recovery.ts'
 import type {Handle} from '../one-file/handle.ts'
 import {OneFileFilesystem} from '../one-file/one-file-filesystem.ts'
-import {TreeDamaged} from '../one-file/tree-log.ts'
+import {overlayHandle} from '../one-file/overlay-handle.ts'
+import {outboxFiles} from '../outbox/outbox-files.ts'
+import type {OutboxStorage} from '../outbox/outbox-storage.ts'
+import type {DeviceDatabase, Previous} from './device-database.ts'
 import {requireGeneration, writeGeneration} from './generation.ts'
-import {damaged, type OpenedDatabase, orClose, type Stopped} from './opened-database.ts'
-import {isDomError, openAccess, openFolder} from './opfs-files.ts'
-import {type Found, type Marker, readMarker, writeMarker} from './opfs-marker.ts'
+import {orClose, type Stopped} from './opened-database.ts'
+import {bootOneFile, oneFileNames, openHandles} from './opfs-boot.ts'
+import {openFolder} from './opfs-files.ts'
+import {type Generation, generationsIn, keptSetAside, removeExpired, withSetAside} from './opfs-generations.ts'
+import {type Marker, readMarker, writeMarker} from './opfs-marker.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
-import {startPGlite} from './start-pglite.ts'
-
-const kind = {storage: 'opfs', recovery: null} as const
-
-/**
- * Opens the database `name` in the origin private file system. The caller holds the name's lock: two openers lose
- * data. `prepared` is read only if there is nothing to open yet.
- */
-export async function openOpfs(
-  name: string,
-  prepared: () => Promise<Blob>,
-  onStopped?: Stopped,
-): Promise<OpenedDatabase> {
-  const folder = await openFolder(['holdfast', name])
-  const found = await readMarker(folder)
-  switch (found.state) {
-    case 'nothing':
-      return begin({folder, prepared, onStopped, damaged: []})
-    case 'unfinished':
-      await retryWhileBusy(() => discard(folder, found.marker.generation))
-      return begin({folder, prepared, onStopped, damaged: found.marker.damaged})
-    case 'unknown':
-      return {...(await begin({folder, prepared, onStopped, damaged: found.folders})), ...setAside(found)}
-    case 'ready':
-      return reopen({folder, prepared, onStopped, marker: found.marker})
-  }
-}
+import {startForSalvage} from './start-pglite.ts'
+import {verifyEveryRow} from './verify.ts'
 
 interface Place {
   folder: FileSystemDirectoryHandle
@@ -42,87 +23,173 @@ interface Place {
   onStopped: Stopped | undefined
 }
 
-async function begin({folder, prepared, onStopped, damaged}: Place & {damaged: string[]}): Promise<OpenedDatabase> {
-  const loadDataDir = await prepared()
-  const generation = crypto.randomUUID()
-  await writeMarker(folder, {generation, ready: false, damaged})
-  const db = await boot(await folder.getDirectoryHandle(generation, {create: true}), onStopped, {loadDataDir})
-  await orClose(db, () => writeGeneration(db, generation))
-  await writeMarker(folder, {generation, ready: true, damaged})
-  return {...kind, db, fresh: true, close: () => db.close()}
+type Opened = {db: PGlite; fresh: boolean; marker: Marker}
+/** Why the last database is not used any more. */
+type Given = {generation: string; cause: RecoveryCause; detail: string}
+
+/**
+ * Opens the database `name` in the origin private file system. The caller holds the name's lock: two openers lose
+ * data. `prepared` is read only if there is nothing to open. A database that does not open is set aside whole, and a
+ * fresh one takes its place; `previous` is what can still be read of it. [LOG-9]
+ */
+export async function openOpfs(
+  root: FileSystemDirectoryHandle,
+  name: string,
+  prepared: () => Promise<Blob>,
+  onStopped?: Stopped,
+): Promise<DeviceDatabase> {
+  const place = {folder: await openFolder(root, ['holdfast', name]), prepared, onStopped}
+  const outbox = await retryWhileBusy(() => openOutbox(place.folder))
+  try {
+    const {db, fresh, ...opened} = await openDatabase(place)
+    const marker = await orClose(db, () => removeExpired(place.folder, opened.marker, Date.now()))
+    const close = async () => {
+      await db.close()
+      await outbox.close()
+    }
+    return {db, storage: 'opfs', fresh, outbox, previous: previousOf(place.folder, marker), close}
+  } catch (error) {
+    await outbox.close()
+    throw error
+  }
 }
 
-async function reopen({marker, ...place}: Place & {marker: Marker}): Promise<OpenedDatabase> {
+async function openOutbox(folder: FileSystemDirectoryHandle): Promise<OutboxStorage> {
+  const [first, second] = (await openHandles(folder, ['outbox.0', 'outbox.1'])) as [Handle, Handle]
+  return outboxFiles([first, second])
+}
+
+async function openDatabase(place: Place): Promise<Opened> {
+  const marker = await readMarker(place.folder)
+  if (marker?.ready) return reopen(place, marker)
+  const found = await generationsIn(place.folder)
+  // What the first opening did not finish was never acknowledged.
+  const begun = found.filter(({name}) => name !== marker?.generation)
+  if (marker) return begin(place, {damaged: marker.damaged, given: null})
+  return begun.length === 0 ? begin(place, {damaged: [], given: null}) : rebuild(place, begun)
+}
+
+/** The marker is gone or unreadable: the folders themselves say which database was the last. */
+async function rebuild(place: Place, found: readonly Generation[]): Promise<Opened> {
+  const [newest] = found as [Generation, ...Generation[]]
+  const others = (used: string) =>
+    found.filter(({name}) => name !== used).map(({name, changedAt}) => ({generation: name, at: changedAt}))
+  let fault = 'no folder holds a database of this layout'
+  for (const {name, layout} of found) {
+    if (layout === 'other') continue
+    try {
+      const db = await openExisting(place, name, 'stop')
+      const marker: Marker = {generation: name, ready: true, damaged: keptSetAside(others(name), Date.now())}
+      await orClose(db, () => writeMarker(place.folder, marker))
+      return {db, fresh: false, marker}
+    } catch (error) {
+      if (!HoldfastError.is(error, 'database_damaged', 'peer_gone')) throw error
+      fault = error.message
+    }
+  }
+  const cause = found.some(({layout}) => layout === 'one-file') ? 'damaged' : 'old_layout'
+  const given = {generation: newest.name, cause, detail: `The marker cannot be read. ${fault}`} as const
+  return begin(place, {damaged: keptSetAside(others(''), Date.now()), given})
+}
+
+async function reopen(place: Place, marker: Marker): Promise<Opened> {
+  const {generation, suspect} = marker
+  const giveUp = (cause: RecoveryCause, detail: string) =>
+    begin(place, {damaged: marker.damaged, given: {generation, cause, detail}})
+  if (suspect?.sign === 'certain') return giveUp('damaged', suspect.why)
   try {
     // One failure may be the moment's, such as memory; only what fails twice is given up.
-    const open = () => retryWhileBusy(() => openExisting(place, marker.generation))
-    const db = await open().catch(open)
-    return {...kind, db, fresh: false, close: () => db.close()}
+    const open = () => openExisting(place, generation, suspect ? 'stop_if_certain' : 'stop')
+    const db = await open().catch(error => (isEmptied(error) ? Promise.reject(error) : open()))
+    if (suspect) await orClose(db, () => verified(place, db, marker))
+    return {db, fresh: false, marker: {...marker, suspect: undefined}}
   } catch (error) {
     if (!HoldfastError.is(error, 'database_damaged')) throw error
-    const opened = await begin({...place, damaged: [...marker.damaged, marker.generation]})
-    return {...opened, recovered: 'quarantined', setAside: marker.generation}
+    return giveUp(isEmptied(error) ? 'emptied' : 'damaged', [suspect?.why, error.message].filter(Boolean).join('. '))
   }
 }
 
-async function openExisting({folder, onStopped}: Place, generation: string): Promise<PGlite> {
-  const db = await boot(await folder.getDirectoryHandle(generation, {create: true}), onStopped)
-  await orClose(db, () => requireGeneration(db, generation))
-  return db
-}
-
-/** One that is opened again has a file tree; an empty one would be filled as if nothing had ever been here. */
-async function boot(
-  folder: FileSystemDirectoryHandle,
-  onStopped: Stopped | undefined,
-  options: {loadDataDir?: Blob} = {},
-): Promise<PGlite> {
-  const fs = await openFilesystem(folder)
+/** A sign that is no proof: every row is read once. What is whole is used again, and the same sign does not stop it. */
+async function verified({folder}: Place, db: PGlite, marker: Marker): Promise<void> {
   try {
-    if (fs.isEmpty && !options.loadDataDir) throw damaged('its file tree is empty')
-    return await startPGlite({...options, fs}, onStopped)
+    await verifyEveryRow(db)
   } catch (error) {
-    fs.abandon()
-    throw fs.full ? full(error) : understood(error, fs.booting)
+    throw new HoldfastError('database_damaged', HoldfastError.from(error).message, {cause: error})
+  }
+  await writeMarker(folder, {...marker, suspect: undefined})
+}
+
+function isEmptied(error: unknown): boolean {
+  return HoldfastError.is(error, 'database_damaged') && error.details.emptied === true
+}
+
+async function openExisting(place: Place, generation: string, onDamage: 'stop' | 'stop_if_certain'): Promise<PGlite> {
+  return retryWhileBusy(async () => {
+    const folder = await place.folder.getDirectoryHandle(generation, {create: true})
+    const db = await bootOneFile(folder, {onDamage, onStopped: noting(place, generation)})
+    await orClose(db, () => requireGeneration(db, generation))
+    return db
+  })
+}
+
+/** A sign of damage is written down before anybody hears of it, so that the next opening looks before it uses the files. */
+function noting({folder, onStopped}: Place, generation: string): Stopped {
+  return error => {
+    void note().finally(() => onStopped?.(error))
+
+    async function note(): Promise<void> {
+      if (!HoldfastError.is(error, 'database_damaged')) return
+      const marker = await readMarker(folder)
+      if (marker?.generation !== generation) return
+      const sign = error.details.sign === 'suspected' ? 'suspected' : 'certain'
+      await writeMarker(folder, {...marker, suspect: {sign, why: String(error.details.why ?? error.message)}})
+    }
   }
 }
 
-async function openFilesystem(folder: FileSystemDirectoryHandle): Promise<OneFileFilesystem> {
-  const taken: FileSystemSyncAccessHandle[] = []
-  try {
-    for (const name of ['data', 'tree.0', 'tree.1']) taken.push(await openAccess(folder, name))
-    const [data, first, second] = taken as [Handle, Handle, Handle]
-    return new OneFileFilesystem({data, trees: [first, second]})
-  } catch (error) {
-    for (const handle of taken) handle.close()
-    throw error instanceof TreeDamaged ? damaged(error.message, error) : understood(error, false)
+async function begin(
+  place: Place,
+  {damaged, given}: {damaged: Marker['damaged']; given: Given | null},
+): Promise<Opened> {
+  const {folder} = place
+  const loadDataDir = await place.prepared()
+  const generation = crypto.randomUUID()
+  const now = Date.now()
+  const marker: Marker = {
+    generation,
+    ready: true,
+    damaged: keptSetAside(given ? withSetAside({damaged}, given.generation, now) : damaged, now),
+    ...(given && {salvage: given}),
   }
+  // Without a database to give up, one that is begun and not finished is nobody's; else the old one counts until then.
+  if (!given) await writeMarker(folder, {...marker, ready: false})
+  const inside = await folder.getDirectoryHandle(generation, {create: true})
+  const db = await bootOneFile(inside, {loadDataDir, onDamage: 'stop', onStopped: noting(place, generation)})
+  await orClose(db, async () => {
+    await writeGeneration(db, generation)
+    await writeMarker(folder, marker)
+  })
+  return {db, fresh: true, marker}
 }
 
-function understood(error: unknown, booting: boolean): HoldfastError {
-  if (error instanceof HoldfastError) return error
-  if (isDomError(error, 'NoModificationAllowedError', 'InvalidStateError')) return busy(error)
-  if (isDomError(error, 'QuotaExceededError')) return full(error)
-  return booting ? damaged('Postgres did not start on it', error) : HoldfastError.from(error)
-}
-
-function full(cause: unknown): HoldfastError {
-  return new HoldfastError('storage_full', 'The device has no room left to open the database.', {cause})
-}
-
-function busy(cause: unknown): HoldfastError {
-  return new HoldfastError('database_locked', 'Another worker holds this database: its files are in use.', {cause})
-}
-
-async function discard(folder: FileSystemDirectoryHandle, generation: string): Promise<void> {
-  try {
-    await folder.removeEntry(generation, {recursive: true})
-  } catch (error) {
-    if (isDomError(error, 'NoModificationAllowedError')) throw busy(error)
-    if (!isDomError(error, 'NotFoundError')) throw error
+function previousOf(folder: FileSystemDirectoryHandle, marker: Marker): Previous | null {
+  const {salvage} = marker
+  if (!salvage) return null
+  return {
+    cause: salvage.cause,
+    detail: salvage.detail,
+    setAside: salvage.generation,
+    open: async () => {
+      const inside = await folder.getDirectoryHandle(salvage.generation)
+      const handles = (await openHandles(inside, oneFileNames)).map(overlayHandle) as [Handle, Handle, Handle]
+      const [data, first, second] = handles
+      try {
+        return await startForSalvage({fs: new OneFileFilesystem({data, trees: [first, second]})})
+      } catch (error) {
+        for (const handle of handles) handle.close()
+        throw error
+      }
+    },
+    done: () => writeMarker(folder, {...marker, salvage: undefined}),
   }
-}
-
-function setAside({folders}: Extract<Found, {state: 'unknown'}>): Pick<OpenedDatabase, 'recovered' | 'setAside'> {
-  return {recovered: 'quarantined', setAside: folders.join(', ')}
 }

@@ -1,12 +1,10 @@
 import type {PGlite} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
-import type {Recovery, StorageKind} from '../../protocol/recovery.ts'
+import type {StorageKind} from '../../protocol/recovery.ts'
 
 export interface OpenedDatabase {
   db: PGlite
   storage: StorageKind
-  /** What became of a database that could not be opened as it was left; null when nothing happened. [LOG-9] */
-  recovery: Recovery | null
   /** Nothing was here before. */
   fresh: boolean
   /** 'quarantined': what was here could not be opened whole; it was set aside as `setAside` and a fresh one begun. */

@@ -31,8 +31,8 @@ export async function listNames(folder: FileSystemDirectoryHandle, kind: FileSys
   return names
 }
 
-export async function openFolder(path: string[]): Promise<FileSystemDirectoryHandle> {
-  let folder = await navigator.storage.getDirectory()
+export async function openFolder(root: FileSystemDirectoryHandle, path: string[]): Promise<FileSystemDirectoryHandle> {
+  let folder = root
   for (const part of path) folder = await folder.getDirectoryHandle(part, {create: true})
   return folder
 }

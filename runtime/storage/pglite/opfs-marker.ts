@@ -1,11 +1,20 @@
 import * as z from 'zod'
-import {listNames, readText, writeText} from './opfs-files.ts'
+import {recoveryCauseSchema} from '../../protocol/recovery.ts'
+import {readText, writeText} from './opfs-files.ts'
 
 const layout = 'one-file'
 
+/** A generation whose files are kept for a while after another has taken its place. */
+const setAsideSchema = z.union([
+  z.object({generation: z.string(), at: z.number()}),
+  // As earlier builds wrote it.
+  z.string().transform(generation => ({generation, at: 0})),
+])
+
 /**
  * What is known about a name's databases without opening one. Each generation has a folder of its own, so a
- * damaged one is set aside by beginning another, never by copying or overwriting it.
+ * damaged one is set aside by beginning another, never by copying or overwriting it. The marker can be rebuilt from
+ * the folders: it says nothing that they do not say.
  */
 const markerSchema = z.object({
   /** One of another layout is not opened but set aside. */
@@ -13,22 +22,20 @@ const markerSchema = z.object({
   generation: z.string(),
   /** False while the first open is still filling the folder: nothing in it was ever acknowledged. */
   ready: z.boolean(),
-  damaged: z.array(z.string()),
+  damaged: z.array(setAsideSchema),
+  /** A sign of damage that was met while the database was open: it is looked at before it is used again. */
+  suspect: z.object({sign: z.enum(['certain', 'suspected']), why: z.string()}).optional(),
+  /** The generation whose rows are still to be read into this one. */
+  salvage: z.object({generation: z.string(), cause: recoveryCauseSchema, detail: z.string()}).optional(),
 })
 export type Marker = Omit<z.infer<typeof markerSchema>, 'layout'>
 
 const markerFile = 'generation.json'
 
-export type Found =
-  | {state: 'nothing'}
-  | {state: 'unfinished' | 'ready'; marker: Marker}
-  | {state: 'unknown'; folders: string[]}
-
-export async function readMarker(folder: FileSystemDirectoryHandle): Promise<Found> {
+/** Null when there is none that this build can read. */
+export async function readMarker(folder: FileSystemDirectoryHandle): Promise<Marker | null> {
   const parsed = markerSchema.safeParse(json(await readText(folder, markerFile)))
-  if (parsed.success) return {state: parsed.data.ready ? 'ready' : 'unfinished', marker: parsed.data}
-  const folders = await listNames(folder, 'directory')
-  return folders.length === 0 ? {state: 'nothing'} : {state: 'unknown', folders}
+  return parsed.success ? parsed.data : null
 }
 
 export function writeMarker(folder: FileSystemDirectoryHandle, marker: Marker): Promise<void> {

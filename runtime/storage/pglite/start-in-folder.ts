@@ -5,9 +5,9 @@ import {checkFiles, type PostgresVersion, readEveryFile, requireRoom, versionOf}
 import {readGeneration} from './generation.ts'
 import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
-import {startPGlite} from './start-pglite.ts'
+import {type DamageOptions, startPGlite} from './start-pglite.ts'
 
-export type DatabasePlace = {
+export type DatabasePlace = DamageOptions & {
   folder: string
   /** The folder of Postgres' own files in it. */
   database: string
@@ -41,9 +41,9 @@ export async function startInFolder(place: DatabasePlace): Promise<{db: PGlite; 
   }
 }
 
-async function startNamed({database, onStopped, fence}: DatabasePlace) {
+async function startNamed({database, onStopped, fence, onDamage}: DatabasePlace) {
   let ready = false
-  const db = await startPGlite({dataDir: database}, error => ready && onStopped?.(error), fence)
+  const db = await startPGlite({dataDir: database}, error => ready && onStopped?.(error), {fence, onDamage})
   try {
     const generation = await readGeneration(db)
     ready = true

@@ -1,7 +1,8 @@
 import {PGlite, type PGliteOptions} from '@electric-sql/pglite'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {orBootFault} from './boot-faults.ts'
-import {failStop} from './fail-stop.ts'
+import {type DamageSign, damageSignOf} from './damage.ts'
+import {failStop, stopDatabase} from './fail-stop.ts'
 import {fenceWrites} from './fence-writes.ts'
 import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
@@ -28,14 +29,51 @@ function bootOptions(): PGliteOptions {
 /** What Postgres calls a disk that is full. https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const diskFull = '53100'
 
-/** Starts a PGlite that acknowledges nothing that is not flushed, stops at its first fault, and says when room is short. */
-export async function startPGlite(options: PGliteOptions, onStopped?: Stopped, fence?: Fence): Promise<PGlite> {
+export type DamageOptions = {
+  /**
+   * `stop`: a sign of damaged files stops the database, and `onStopped` is called with 'database_damaged', whose details
+   * tell the sign. `stop_if_certain`: only a certain one does. Left out, none does.
+   */
+  onDamage?: 'stop' | 'stop_if_certain' | undefined
+}
+
+/**
+ * Starts a PGlite that acknowledges nothing that is not flushed, stops at its first fault, and says when room is short.
+ * A database that is damaged in one place must not be written to in another, so a device stops at signs of damage too.
+ * [LOG-9]
+ */
+export async function startPGlite(
+  options: PGliteOptions,
+  onStopped?: Stopped,
+  {onDamage, fence}: DamageOptions & {fence?: Fence | undefined} = {},
+): Promise<PGlite> {
   const db = await orBootFault(PGlite.create({...bootOptions(), ...options}))
   failStop(db, onStopped, fence)
   if (fence) fenceWrites(db, fence)
   const run = db.execProtocolStream.bind(db)
-  db.execProtocolStream = (...args) => run(...args).catch(error => Promise.reject(inOwnTerms(error)))
+  db.execProtocolStream = (...args) =>
+    run(...args).catch(error => {
+      const sign = damageSignOf(error)
+      const stops = sign === 'certain' ? onDamage : onDamage === 'stop' && sign
+      return Promise.reject(sign && stops ? stopDatabase(db, error, foundDamage(sign, error)) : inOwnTerms(error))
+    })
   return db
+}
+
+/** Starts Postgres on files that are damaged, to read what can be read: nothing that it writes is of use to anybody. */
+export function startForSalvage(options: PGliteOptions): Promise<PGlite> {
+  const boot = bootOptions()
+  // An index of the catalogue that is damaged would hide tables that are not.
+  const startParams = [...(boot.startParams ?? []), '-c', 'ignore_system_indexes=on']
+  return PGlite.create({...boot, startParams, ...options})
+}
+
+function foundDamage(sign: DamageSign, error: unknown): HoldfastError {
+  const why = error instanceof Error ? error.message : String(error)
+  return new HoldfastError('database_damaged', `Stored data cannot be read: ${why}.`, {
+    details: {sign, why: `${String(Reflect.get(Object(error), 'code'))}: ${why}`},
+    cause: error,
+  })
 }
 
 function inOwnTerms(error: unknown): unknown {

@@ -49,18 +49,19 @@ describe('opening a database in the browser', () => {
     const before = await page.evaluate(() => window.generations('emptied'))
     await tamper(page, 'emptied', 'tree', 'empty')
     await connect(page, 'emptied')
-    expect(await opened(page)).toMatchObject({fresh: true, recovered: 'quarantined'})
+    expect(await opened(page)).toMatchObject({fresh: true, recovered: 'emptied'})
     const after = await page.evaluate(() => window.generations('emptied'))
     expect(after).toEqual(expect.arrayContaining(before))
     expect(after).toHaveLength(2)
   })
 
-  test('a lost marker sets the database aside, and deletes nothing', async () => {
+  test('[LOG-9] an emptied marker is rebuilt from the folders, and nothing is set aside', async () => {
     const page = await leaveDatabase('unmarked')
     await tamper(page, 'unmarked', 'marker', 'empty')
     await connect(page, 'unmarked')
-    expect(await opened(page)).toMatchObject({fresh: true, recovered: 'quarantined'})
-    expect(await page.evaluate(() => window.generations('unmarked'))).toHaveLength(2)
+    expect(await opened(page)).toMatchObject({fresh: false, recovered: null})
+    expect(await ids(page)).toEqual(['kept'])
+    expect(await page.evaluate(() => window.generations('unmarked'))).toHaveLength(1)
   })
 
   test('a last change cut short by a kill is dropped, and the database opens with every row', async () => {

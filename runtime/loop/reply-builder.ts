@@ -1,0 +1,156 @@
+import type {Environment} from '../protocol/environment.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
+import type {DataOf} from '../protocol/event.ts'
+import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
+import {countedUsage, isCutStream} from '../protocol/model-finish.ts'
+import type {ReplyPart} from '../protocol/run.ts'
+import type {ToolContract} from '../protocol/tool.ts'
+import type {ModelStreamPart} from './language-model.ts'
+import {opaquePart} from './opaque-part.ts'
+
+type Reply = DataOf<'model.replied'>
+type Words = Extract<ReplyPart, {type: 'text' | 'reasoning'}>
+
+/** Characters of one reply after which no more is read: it could not be kept. */
+export const longestReply = 8 * 1024 * 1024
+
+/** Puts the parts of a stream together; what it does not know of is kept by its name and never vanishes. [LOG-6] */
+export class ReplyBuilder {
+  readonly #content: ReplyPart[] = []
+  readonly #open = new Map<string, Words>()
+  #text = ''
+  #size = 0
+  #end: Pick<Reply, 'finish' | 'usage'> | null = null
+
+  constructor(
+    private readonly call: {tools: readonly ToolContract[]; environment: Environment; onText(text: string): void},
+  ) {}
+
+  get hasContent(): boolean {
+    return this.#content.length > 0
+  }
+
+  take(part: ModelStreamPart): 'more' | 'enough' {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#start(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata)
+        break
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#extend(part.id, part.delta, part.providerMetadata)
+        break
+      case 'text-end':
+      case 'reasoning-end':
+        this.#extend(part.id, '', part.providerMetadata)
+        if ('citations' in part && part.citations)
+          this.#keep(opaquePart({type: 'citations', citations: part.citations}))
+        break
+      case 'tool-call':
+        this.#keep(part.providerExecuted ? opaquePart(part) : this.#toolCall(part))
+        break
+      case 'error':
+        throw part.error
+      case 'finish':
+        if (isCutStream(part)) throw cutStream(part.finishReason.unified)
+        this.#end = {finish: finishOf(part.finishReason.unified), usage: countedUsage(part.usage)}
+        break
+      // Nothing that belongs to the reply: the pieces of an input come again as its call.
+      case 'stream-start':
+      case 'response-metadata':
+      case 'tool-input-start':
+      case 'tool-input-delta':
+      case 'tool-input-end':
+      case 'ping':
+      case 'raw':
+        break
+      default:
+        this.#keep(opaquePart(part))
+    }
+    return this.#size > longestReply ? 'enough' : 'more'
+  }
+
+  reply(): Reply {
+    if (this.#end) return {content: this.#content, ...this.#end}
+    if (this.#size > longestReply) return this.cutReply('size')
+    throw cutStream(null)
+  }
+
+  /** What came so far, marked as cut. */
+  cutReply(cut: 'size' | 'time'): Reply {
+    return {content: this.#content, finish: 'length', usage: {inputTokens: null, outputTokens: null}, cut}
+  }
+
+  #keep(part: ReplyPart): void {
+    this.#content.push(part)
+    if (part.type === 'call' || part.type === 'opaque') this.#size += JSON.stringify(part).length
+  }
+
+  #start(type: Words['type'], id: string, metadata: unknown): void {
+    const part: Words = {type, text: '', ...metadataOf(metadata)}
+    this.#open.set(id, part)
+    this.#content.push(part)
+  }
+
+  #extend(id: string, delta: string, metadata: unknown): void {
+    const part = this.#open.get(id)
+    if (!part) throw new HoldfastError('model_failed', `the stream extends part "${id}", which it never started`)
+    part.text += delta
+    this.#size += delta.length
+    Object.assign(part, metadataOf(metadata))
+    if (part.type !== 'text' || !delta) return
+    this.#text += delta
+    this.call.onText(this.#text)
+  }
+
+  #toolCall(part: Extract<ModelStreamPart, {type: 'tool-call'}>): ReplyPart {
+    const {input, fault} = readInput(part.toolName, part.input, this.call.tools)
+    return {
+      type: 'call',
+      call: this.call.environment.id('call'),
+      providerCall: part.toolCallId.slice(0, 500),
+      // A name that no tool can have is a fault to mend for the model, not a reply to lose.
+      tool: part.toolName.slice(0, 100) || 'unnamed',
+      input,
+      ...(fault && {fault: fault.slice(0, 2000)}),
+      ...metadataOf(part.providerMetadata),
+    }
+  }
+}
+
+function cutStream(finish: string | null): HoldfastError {
+  const message =
+    finish === 'error'
+      ? 'The model ended its reply with an error.'
+      : 'The model’s reply broke off: its stream ended before the reply was complete.'
+  return new HoldfastError('model_failed', message, {details: {reason: 'broken', retryable: true}})
+}
+
+const finishes = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'] as const
+
+/** A reason of a later specification is kept as `other`. */
+function finishOf(unified: string): Reply['finish'] {
+  return finishes.find(known => known === unified) ?? 'other'
+}
+
+function metadataOf(metadata: unknown): {providerMetadata?: {[key: string]: Json}} {
+  const parsed = jsonObjectSchema.safeParse(metadata)
+  return parsed.success ? {providerMetadata: parsed.data} : {}
+}
+
+/** The stream carries input as a JSON string; what cannot be used goes back to the model as the call's error. [OP-7] */
+function readInput(name: string, text: string, tools: readonly ToolContract[]): {input: Json; fault?: string} {
+  let input: Json
+  try {
+    input = JSON.parse(text === '' ? '{}' : text) as Json
+  } catch {
+    return {input: text, fault: `${name}: the input is not JSON`}
+  }
+  const representable = jsonSchema.safeParse(input)
+  if (!representable.success) return {input: null, fault: badInput(name, representable.error).message}
+  const tool = tools.find(candidate => candidate.name === name)
+  if (!tool)
+    return {input, fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`}
+  const checked = tool.input.safeParse(input)
+  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message}
+}

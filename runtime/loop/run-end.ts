@@ -1,0 +1,23 @@
+import type {RunUsage} from '../protocol/budget.ts'
+import type {Draft} from '../protocol/event.ts'
+import type {SessionState} from '../protocol/session.ts'
+import {runDraft} from './run-draft.ts'
+
+/** How a run ends after the last word of its model, which may be none, or not a whole one. */
+export function endOf(state: SessionState, used: {usage: RunUsage}): Draft {
+  const {flawed = 0, step} = state.run ?? {}
+  switch (step?.flaw) {
+    case undefined:
+      return runDraft(state, 'run.completed', {outcome: 'finished', ...used})
+    case 'empty':
+      return runDraft(state, 'run.failed', {code: 'model_failed', message: emptyWords(flawed), retryable: true})
+    case 'cut':
+    case 'filtered':
+      return runDraft(state, 'run.completed', {outcome: 'partial', ...used})
+  }
+}
+
+function emptyWords(times: number): string {
+  const often = times === 1 ? '' : ` ${times} times in a row`
+  return `The model gave no answer${often}. Try again, or ask in other words.`
+}

@@ -1,0 +1,47 @@
+/**
+ * Why a reply is not the whole last word of its model: `cut` at a limit, `filtered` by the provider, or `empty` when
+ * it holds no word for the person, reasoning at most.
+ */
+export type ReplyFlaw = 'cut' | 'filtered' | 'empty'
+
+type Reply = {
+  content: readonly {type: string; text?: string | undefined}[]
+  finish: string
+  cut?: string | undefined
+}
+
+/** A reply that calls a tool goes on through its results; only one without calls can end a run. */
+export function flawOf({content, finish, cut}: Reply): ReplyFlaw | null {
+  if (content.some(({type}) => type === 'call')) return null
+  if (finish === 'content-filter') return 'filtered'
+  if (finish === 'length' || cut !== undefined) return 'cut'
+  return isSilent({content}) ? 'empty' : null
+}
+
+/** No text and nothing else that a person could be shown. */
+export function isSilent({content}: Pick<Reply, 'content'>): boolean {
+  return !content.some(({type, text = ''}) => type === 'opaque' || (type === 'text' && text.trim() !== ''))
+}
+
+/** In words for the person; null for a reply that is whole. */
+export function flawWords(reply: Reply): string | null {
+  const silent = isSilent(reply)
+  switch (flawOf(reply)) {
+    case 'filtered':
+      return silent
+        ? 'The provider’s content filter withheld the reply. Ask in other words.'
+        : 'The provider’s content filter ended this reply before its end. Ask in other words.'
+    case 'cut':
+      if (reply.cut === 'time') return 'The reply was stopped at the time limit of one model call.'
+      if (reply.cut === 'size') return 'The reply was longer than can be kept and was cut.'
+      return silent
+        ? 'The model reached its output limit before it wrote an answer.'
+        : 'The reply was cut at the model’s output limit.'
+    case 'empty':
+      return reply.content.some(({type}) => type === 'reasoning')
+        ? 'The model reasoned and gave no answer.'
+        : 'The model gave an empty answer.'
+    default:
+      return null
+  }
+}

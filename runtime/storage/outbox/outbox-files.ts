@@ -1,0 +1,83 @@
+import {type Handle, readAll, writeAll} from '../one-file/handle.ts'
+import {type Frames, frameOf, framesIn} from './frames.ts'
+import type {OutboxStorage} from './outbox-storage.ts'
+
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
+
+/**
+ * An outbox in two files. The first record of each is its generation: the higher one counts. To replace the records,
+ * the other file is written and flushed whole, and only then is this one emptied.
+ */
+export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
+  let [current, spare] = pair
+  let generation = 0
+  let end = 0
+  let flushed = true
+
+  function write(records: readonly Uint8Array[], at: number): number {
+    let to = at
+    for (const record of records) {
+      const frame = frameOf(record)
+      writeAll(current, frame, to)
+      to += frame.length
+    }
+    return to
+  }
+
+  function begin(records: readonly Uint8Array[]): void {
+    ;[current, spare] = [spare, current]
+    try {
+      current.truncate(0)
+      const size = write([encoder.encode(String(generation + 1)), ...records], 0)
+      current.flush()
+      spare.truncate(0)
+      spare.flush()
+      ;[generation, end, flushed] = [generation + 1, size, true]
+    } catch (error) {
+      // The new file may be whole or not; the old one still counts, and a half written one must not.
+      ;[current, spare] = [spare, current]
+      spare.truncate(0)
+      throw error
+    }
+  }
+
+  return {
+    get size() {
+      return end
+    },
+    async load() {
+      const [first, second] = pair.map(handle => ({handle, ...opened(framesIn(readAll(handle)))}))
+      if (!first || !second) return {records: [], unreadable: 0}
+      const [newer, older] = first.generation >= second.generation ? [first, second] : [second, first]
+      ;[current, spare] = [newer.handle, older.handle]
+      ;[generation, end] = [newer.generation, newer.end]
+      if (end < current.getSize()) current.truncate(end)
+      // A generation that was replaced is emptied last: what is left of it says nothing that the newer does not say.
+      const lost = newer.generation === 0 && (newer.records.length > 0 || older.records.length > 0)
+      if (generation === 0) begin([])
+      return {records: newer.records, unreadable: newer.unreadable + (lost ? 1 : 0)}
+    },
+    async append(record, {flush}) {
+      end = write([record], end)
+      flushed = false
+      if (flush) current.flush()
+      flushed = flush
+    },
+    async replace(records) {
+      begin(records)
+    },
+    async close() {
+      if (!flushed) current.flush()
+      current.close()
+      spare.close()
+    },
+  }
+}
+
+/** A file whose first record cannot be read still has the others: it counts as generation 1. */
+function opened({records, end, unreadable}: Frames): Frames & {generation: number} {
+  const [first, ...rest] = records
+  const generation = first ? Number(decoder.decode(first)) : 0
+  if (Number.isSafeInteger(generation)) return {records: rest, end, unreadable, generation}
+  return {records, end, unreadable: unreadable + 1, generation: 1}
+}
