@@ -63,7 +63,8 @@ function onNode(outDir: string, input: Record<string, string>): EnvironmentOptio
       output: {
         entryFileNames: '[name].js',
         chunkFileNames: 'shared/[name].js',
-        assetFileNames: 'assets/[name]-[hash][extname]',
+        // Beside the chunks that name them, without a hash: a bundler that copies no files needs names that stay.
+        assetFileNames: 'shared/[name][extname]',
       },
     },
   }

@@ -36,8 +36,9 @@ export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Rout
 export type {ToolOutput} from './loop/storable-result.ts'
 
 export * from './memory/public.ts'
-export {type ErrorCode, HoldfastError} from './protocol/errors.ts'
+export {HoldfastError} from './protocol/errors.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
+export type * from './public-types.ts'
 export {type DamagePolicy, type NodeDatabaseOptions, openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
 

@@ -1,3 +1,4 @@
+export type * from './public-types.ts'
 export {
   type CrashFailure,
   type CrashReport,

@@ -43,6 +43,7 @@ export type ServeOptions = {
 
 export * from './memory/public.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
+export type * from './public-types.ts'
 
 /**
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand

@@ -62,7 +62,7 @@ export async function modelViewOf(parts: RebuildParts, step: Prepared): Promise<
     exact,
     lacking,
     prompt: view.prompt as Json,
-    tools: view.tools as Json,
+    tools: view.tools as unknown as Json,
     promptHash: manifest.promptHash,
     estimatedTokens: manifest.estimatedTokens,
     transforms: manifest.transforms ?? [],

@@ -1,16 +1,21 @@
-import type {PGlite} from '@electric-sql/pglite'
 import type {Sql, SqlQuery, SqlRow, SqlValue} from './sql.ts'
 
-type Queryable = Pick<PGlite, 'query'>
+/** What is called of a PGlite, so that one of another version than this package's own fits as well. */
+type Queryable = {
+  query<Row>(text: string, params?: SqlValue[]): Promise<{rows: Row[]}>
+}
+export type PGliteLike = Queryable & {
+  transaction<Result>(work: (tx: Queryable) => Promise<Result>): Promise<Result>
+}
 
 /**
- * Speaks `Sql` to a PGlite that the host has opened and will close; two openers of one folder lose data, so the lock
- * on the folder is the host's too.
+ * Adapts a PGlite of any version to `Sql`. The host opens, locks and closes it: two processes that open one folder
+ * lose data.
  *
  * @example
  * const store = await openPgStore(pgliteSql(await PGlite.create('./data')))
  */
-export function pgliteSql(db: PGlite): Sql {
+export function pgliteSql(db: PGliteLike): Sql {
   return {...queriesOf(db), transaction: work => db.transaction(tx => work(queriesOf(tx)))}
 }
 

@@ -58,8 +58,13 @@ async function linkDependencies(folder: string): Promise<void> {
     peerDependencies: Record<string, string>
   }
   for (const name of [...Object.keys(dependencies), ...Object.keys(peerDependencies), '@types/node']) {
-    const link = join(folder, 'node_modules', name)
-    await mkdir(dirname(link), {recursive: true})
-    await symlink(await realpath(join(root, 'node_modules', name)), link, 'dir')
+    await linkPackage(folder, name)
   }
+}
+
+/** Makes a package that the repository has resolvable in the project. */
+export async function linkPackage(folder: string, name: string): Promise<void> {
+  const link = join(folder, 'node_modules', name)
+  await mkdir(dirname(link), {recursive: true})
+  await symlink(await realpath(join(root, 'node_modules', name)), link, 'dir')
 }

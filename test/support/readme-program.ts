@@ -5,10 +5,19 @@ const readme = join(import.meta.dirname, '../../README.md')
 
 /** The files of the README's program by name: every `// name.ts: …` line starts one. */
 export function readmeProgram(): Map<string, string> {
-  const [, program = ''] = readFileSync(readme, 'utf8').match(/```ts\n([\s\S]*?)```/) ?? []
+  return filesOf('ts', /^\/\/ (\S+\.ts):/)
+}
+
+/** The README's build files for other bundlers by name: every `// name.mjs` line starts one. */
+export function readmeBuilds(): Map<string, string> {
+  return filesOf('js', /^\/\/ (\S+\.mjs)$/m)
+}
+
+function filesOf(language: string, title: RegExp): Map<string, string> {
+  const [, block = ''] = readFileSync(readme, 'utf8').match(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``)) ?? []
   const files = new Map<string, string>()
-  for (const part of program.split(/^(?=\/\/ \S+\.ts:)/m)) {
-    const [, name] = part.match(/^\/\/ (\S+\.ts):/) ?? []
+  for (const part of block.split(new RegExp(`^(?=${title.source.replace('^', '')})`, 'm'))) {
+    const [, name] = part.match(title) ?? []
     if (name) files.set(name, part)
   }
   return files
