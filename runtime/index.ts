@@ -1,3 +1,4 @@
+export type {HistoryPage} from './device/read-history.ts'
 export {type Agent, defineAgent, defineTool} from './loop/define.ts'
 export {contextPreface, memoryPreface} from './loop/view-sections.ts'
 export type {InboxMemory} from './page/inbox-memory.ts'

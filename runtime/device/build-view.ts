@@ -5,17 +5,21 @@ import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import {type LocalRecords, passportOf} from '../protocol/passport.ts'
 import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
+import {textStart} from '../protocol/text.ts'
 import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
 import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
 import {isSettled} from './is-settled.ts'
 
-/** Events that one screen is folded from; the rest is in the log and counted as `earlier`. */
-export const screenEvents = 400
+/** What one screen is folded from: events, and bytes of their JSON. The rest is in the log and read as history. */
+export const screen = {events: 400, bytes: 384 * 1024}
+const shown = {entries: 100, characters: 16_000}
 
 export type ViewParts = {
   device: DeviceId
   record: SessionRecord
   events: readonly DurableEvent[]
+  /** There are more events before these. */
+  earlier: boolean
   /** All of them, also those above the screen. [SYNC-2] */
   local: LocalRecords
   divergence: Divergence | null
@@ -36,12 +40,13 @@ export type ViewParts = {
 export function buildSessionView(parts: ViewParts): SessionView {
   const {record, local, loop, connection, streaming, divergence, syncFault, blobsOnlyHere} = parts
   const {current} = record
+  const entries = entriesOf(parts)
   return {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
-    entries: entriesOf(parts),
-    earlier: parts.events.length >= screenEvents,
+    entries: entries.slice(-shown.entries).map(cutEntry),
+    earlier: !parts.erased && (parts.earlier || entries.length > shown.entries),
     streaming,
     status: statusOf(current),
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
@@ -60,11 +65,23 @@ export function buildSessionView(parts: ViewParts): SessionView {
 }
 
 /** A tombstone stands where the words stood: in place of the session, or at the start of a branch of it. [RET-2] */
-function entriesOf({events, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
+function entriesOf({events, earlier, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
   const entries = transcriptOf(events.filter(event => !isOutOfTheWay(event, settled)))
   if (erased) return [tombstone(erased, erasedSentence(erased))]
-  if (!erasedSource || events.length >= screenEvents) return entries
+  if (!erasedSource || earlier) return entries
   return [tombstone(erasedSource, 'What this branch inherited was erased.'), ...entries]
+}
+
+/** A text of many pages is sent to pages as its beginning: each of them would hold, lay out and compare all of it. */
+export function cutEntry(entry: TranscriptEntry): TranscriptEntry {
+  if (entry.type === 'tool') return entry
+  if (entry.type === 'notice') {
+    const {detail} = entry
+    if (detail === undefined || detail.length <= shown.characters) return entry
+    return {...entry, detail: textStart(detail, shown.characters), cut: detail.length}
+  }
+  if (entry.text.length <= shown.characters) return entry
+  return {...entry, text: textStart(entry.text, shown.characters), cut: entry.text.length}
 }
 
 function tombstone({erasure, at}: ErasedSession, text: string): NoticeEntry {

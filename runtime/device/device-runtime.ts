@@ -60,6 +60,7 @@ import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {PersonStatus} from './person-status.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
+import {readEntry, readHistory} from './read-history.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {SessionListing} from './session-listing.ts'
 import {effectsAfter} from './standing.ts'
@@ -243,11 +244,14 @@ class DeviceRuntime {
       },
       document: async (id, name) => (await open(id)).watchDocument(parse(documentNameSchema, name, 'document')),
       blob: async (id, blob) => this.#blob((await open(id)).log, parse(blobIdSchema, blob, 'blob')),
-      view: async id => {
+      watch: async id => {
         const session = await open(id)
         this.#sync?.open(session.log.id)
         return session.watch()
       },
+      view: async id => (await open(id)).view(),
+      history: async (id, asked) => readHistory(this.parts.store, (await open(id)).log.id, asked),
+      entry: async (id, event) => readEntry(this.parts.store, (await open(id)).log.id, event),
       sessions: () => this.#listing.list(),
       ...memoryService(this.#memory),
       viewOf: (run, step) => this.#viewOf(parse(runIdSchema, run, 'run'), parse(stepIdSchema, step, 'step')),

@@ -7,12 +7,14 @@ import type {LocalRecords, Passport} from '../protocol/passport.ts'
 import type {Connection, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
 import {limits} from '../protocol/version.ts'
+import type {HeldView} from '../protocol/view-frame.ts'
 import type {DeviceStore, ErasedSession, Projection, SessionRecord} from '../storage/device-store.ts'
 import {SessionLog} from '../storage/session-log.ts'
-import {buildSessionView, screenEvents} from './build-view.ts'
+import {buildSessionView, screen, type ViewParts} from './build-view.ts'
 import {latestDivergence} from './divergences.ts'
 import type {Publisher} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
+import {ViewPublisher} from './view-publisher.ts'
 
 export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText'> & {
   projections: readonly Projection[]
@@ -21,6 +23,11 @@ export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText'> & {
   /** Events that may wait for the server; none waits where there is none. */
   backlogLimit?: number
 }
+
+type StoredParts = Pick<
+  ViewParts,
+  'record' | 'events' | 'earlier' | 'local' | 'setAside' | 'divergence' | 'settled' | 'blobsOnlyHere' | 'erasedSource'
+>
 
 /** Milliseconds between two pictures of streamed text: faster than anybody reads, slower than tokens come. */
 const textPaceMs = 40
@@ -36,6 +43,10 @@ export class OpenSession {
   #divergence: {key: string; latest: Divergence | null} = {key: '[]', latest: null}
   #standing: {key: string; effects: StandingEffects} | null = null
   readonly #documents = new Map<string, Uint8Array | null>()
+  readonly #views: ViewPublisher
+  /** Counts what may have changed what the store holds of this session. */
+  #storedChange = 0
+  #stored: {change: number; parts: StoredParts} | null = null
   readonly loop: RunLoop
 
   private constructor(
@@ -44,17 +55,27 @@ export class OpenSession {
   ) {
     this.loop = new RunLoop({...parts, log, onText: (run, text) => this.#textChanged(run, text)})
     this.loop.onChange(() => this.#changed())
-    log.onChange(() => this.#changed())
+    log.onChange(() => {
+      this.#storedChange += 1
+      this.#changed()
+    })
+    this.#views = new ViewPublisher({
+      opening: crypto.randomUUID(),
+      make: () => this.view(),
+      publish: frame => {
+        if (!this.#closed) parts.publisher.publish(`session:${log.id}`, frame)
+      },
+    })
   }
 
   static async open(parts: OpenSessionParts, id: SessionId): Promise<OpenSession> {
     return new OpenSession(parts, await SessionLog.open(parts, id))
   }
 
-  /** The view now; every later change is published. */
-  watch(): Promise<SessionView> {
+  /** The whole view now; every later change is published. */
+  watch(): Promise<HeldView> {
     this.#watched = true
-    return this.view()
+    return this.#views.whole()
   }
 
   /** The document now; every later change is published. */
@@ -67,32 +88,42 @@ export class OpenSession {
 
   async view(): Promise<SessionView> {
     const {device, connection} = this.parts
-    const {log, loop} = this
+    const stored = await this.#storedParts()
+    return buildSessionView({
+      device,
+      ...stored,
+      syncFault: this.#syncFault,
+      loop: this.loop.state,
+      connection: connection(),
+      streaming: this.#streaming,
+      erased: this.log.erased,
+    })
+  }
+
+  /** What of the view lies in the store: read again only when that may have changed, not for every streamed word. */
+  async #storedParts(): Promise<StoredParts> {
     for (let tries = 1; ; tries++) {
-      const {record} = log
-      const events = await log.read(screenEvents)
-      const {local, setAside} = await this.#local()
-      const {divergence, settled} = await this.#divergences()
-      const unsent = await this.parts.store.unsentBlobs(log.id)
+      const {record} = this.log
+      const change = this.#storedChange
+      if (this.#stored?.change === change && this.#stored.parts.record === record) return this.#stored.parts
+      const parts = await this.#readParts(record)
       // Read while the log moved on, the entries could lack what the state already counts as done.
-      if (record !== log.record && tries < 5) continue
-      return buildSessionView({
-        device,
-        record,
-        events,
-        local,
-        setAside,
-        divergence,
-        settled,
-        blobsOnlyHere: unsent.filter(({noRoom}) => noRoom).length,
-        syncFault: this.#syncFault,
-        loop: loop.state,
-        connection: connection(),
-        streaming: this.#streaming,
-        erased: log.erased,
-        erasedSource: await erasedSource(this.parts.store, record),
-      })
+      if (record !== this.log.record && tries < 5) continue
+      this.#stored = {change, parts}
+      return parts
     }
+  }
+
+  async #readParts(record: SessionRecord): Promise<StoredParts> {
+    const {store} = this.parts
+    const {id} = this.log
+    const {events, earlier} = await store.window(id, screen)
+    const {local, setAside} = await this.#local()
+    const {divergence, settled} = await this.#divergences()
+    const unsent = await store.unsentBlobs(id)
+    const blobsOnlyHere = unsent.filter(({noRoom}) => noRoom).length
+    const source = await erasedSource(store, record)
+    return {record, events, earlier, local, setAside, divergence, settled, blobsOnlyHere, erasedSource: source}
   }
 
   /** Why the server takes nothing of this session for good; null once it does. */
@@ -109,7 +140,7 @@ export class OpenSession {
   async #local(): Promise<{local: LocalRecords; setAside: number}> {
     const {store} = this.parts
     const {id} = this.log
-    const pending = (await store.pending(id, limits.pendingEvents)).map(event => event.id)
+    const pending = await store.pendingIds(id, limits.pendingEvents)
     const refused = await store.rejected(id)
     const rejected = refused.map(({event, reason}) => ({event: event.id, kind: event.kind, reason}))
     const setAside = refused.filter(({divergence}) => divergence !== null).length
@@ -145,6 +176,7 @@ export class OpenSession {
 
   /** Something outside changed: look again for work, and show what it means. */
   look(): void {
+    this.#storedChange += 1
     this.loop.wake()
     this.#changed()
   }
@@ -184,9 +216,7 @@ export class OpenSession {
   }
 
   async #publish(): Promise<void> {
-    const view = await this.view()
-    if (this.#closed) return
-    this.parts.publisher.publish(`session:${this.log.id}`, view)
+    await this.#views.publish()
     for (const name of this.#documents.keys()) await this.#publishDocument(name)
   }
 

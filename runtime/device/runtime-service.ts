@@ -20,8 +20,11 @@ import type {RunExport} from '../protocol/run-export.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
+import type {TranscriptEntry} from '../protocol/transcript.ts'
+import type {ViewFrame} from '../protocol/view-frame.ts'
 import type {DivergenceSettlement} from './divergences.ts'
 import type {PersonState} from './person-status.ts'
+import type {HistoryPage} from './read-history.ts'
 
 export type NewSession = {event: EventId; agent: string; title?: string; policy?: BusyPolicy}
 
@@ -65,8 +68,13 @@ export interface RuntimeService {
   document(session: SessionId, name: string): Promise<Uint8Array | null>
   /** The bytes of a blob of this session, or of what it inherits; whoever asks may keep them. */
   blob(session: SessionId, blob: BlobId): Promise<Uint8Array>
-  /** Also from now on publishes every change of this session. */
+  /** The whole view; from now on every change of this session is published as a frame that follows it. */
+  watch(session: SessionId): Promise<ViewFrame>
   view(session: SessionId): Promise<SessionView>
+  /** The entries before an event, from this device's log. */
+  history(session: SessionId, asked: {before: string; limit?: number}): Promise<HistoryPage>
+  /** All entries of one event, uncut. */
+  entry(session: SessionId, id: string): Promise<TranscriptEntry[]>
   sessions(): Promise<SessionListItem[]>
   sessionPassport(session: SessionId): Promise<Passport | null>
   /** What the model saw at a step, rebuilt and compared with its record; null for a step that is not here. [VIEW-2] */
@@ -120,7 +128,10 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'updateDocument',
   'document',
   'blob',
+  'watch',
   'view',
+  'history',
+  'entry',
   'sessions',
   'sessionPassport',
   'viewOf',
@@ -140,7 +151,8 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'hurry',
 ]
 
-/** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next, each carries the whole. */
+/** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next: it carries the
+ * whole, or, of a session, names the view that it follows. */
 export type Frames = {
   sessions: SessionListItem[]
   connection: Connection
@@ -151,7 +163,7 @@ export type Frames = {
   person: PersonState | null
   /** The server has named somebody else than the owner of this database. [ID-6] */
   other: Person
-} & {[topic: `session:${string}`]: SessionView} & {[topic: `document:${string}`]: Uint8Array}
+} & {[topic: `session:${string}`]: ViewFrame} & {[topic: `document:${string}`]: Uint8Array}
 
 export interface Publisher {
   publish<Topic extends keyof Frames>(topic: Topic, frame: Frames[Topic]): void

@@ -1,3 +1,4 @@
+import type {HistoryPage} from '../device/read-history.ts'
 import type {RuntimeService, SessionDevice} from '../device/runtime-service.ts'
 import {type BlobRef, blobIdSchema} from '../protocol/blob.ts'
 import type {Divergence, DivergenceChoice} from '../protocol/divergence.ts'
@@ -16,11 +17,13 @@ import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
+import type {TranscriptEntry} from '../protocol/transcript.ts'
 import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
 import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
+import {watchSession} from './watch-session.ts'
 
 /** One session on this device: a conversation and its runs. */
 export interface Session {
@@ -38,6 +41,21 @@ export interface Session {
   settled(): Promise<SessionView>
   /** Told the view now and on every change; returns how to stop. */
   subscribe(listener: (view: SessionView) => void): () => void
+  /**
+   * Entries before those of the view: at most `limit` (default 50, at most 200), oldest first, before the entry with the id
+   * `before`. Reads this device's log, so it works offline and costs the same however long the conversation is.
+   *
+   * @throws HoldfastError `not_found` for an entry of another session, `bad_input`
+   * @example
+   * const {entries, earlier} = await session.history({before: view.entries[0].id})
+   */
+  history(options: {before: string; limit?: number}): Promise<HistoryPage>
+  /**
+   * All entries of one event, uncut; those of a view hold the first 16,000 characters of a longer text and say so as `cut`.
+   *
+   * @throws HoldfastError `not_found` for an entry of another session, `bad_input`
+   */
+  entry(id: string): Promise<TranscriptEntry[]>
   /** What run is this, exactly? Null before the first. [ID-5] */
   passport(): Promise<Passport | null>
   /** A new session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
@@ -133,8 +151,7 @@ export function createSessions(parts: PageParts) {
 
 function sessionOf(parts: PageParts, id: SessionId): Session {
   const {service, environment} = parts
-  const subscribe = (listener: (view: SessionView) => void) =>
-    latest(parts, `session:${id}`, () => service.view(id), listener)
+  const subscribe = (listener: (view: SessionView) => void) => watchSession(parts, id, listener)
   const session: Session = {
     id,
     subscribe,
@@ -152,6 +169,8 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     },
     takeOver: () => service.takeOver(id),
     settled: () => firstSettled(subscribe),
+    history: options => service.history(id, options),
+    entry: entry => service.entry(id, entry),
     passport: () => service.sessionPassport(id),
     cancel: reason => service.cancel(id, environment.id('event'), reason),
     retry: () => service.retry(id, environment.id('event')),

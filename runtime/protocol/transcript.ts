@@ -11,7 +11,13 @@ export type Durability = {status: 'device'} | {status: 'server'; seq: number} | 
 type Refused = {status: 'rejected'; reason: string; divergence?: EventId}
 export type DurableEvent = {event: LoggedEvent; durability: Durability}
 
-type Base = {id: EventId; at: number; durability: Durability}
+type Base = {
+  id: EventId
+  at: number
+  durability: Durability
+  /** Characters of the whole text, when only its beginning is here. */
+  cut?: number
+}
 
 export type ToolEntry = Base & {
   type: 'tool'

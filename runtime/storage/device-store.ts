@@ -31,6 +31,9 @@ export type WrittenEvent = {
   divergence: EventId | null
 }
 
+/** `bytes` counts the JSON of the events. Without `before`, the window ends with the log; `including` counts that event in. */
+export type LogWindow = {events: number; bytes: number; before?: EventId; including?: boolean}
+
 /** Pending events that moved custody cut off; with `divergence`, they wait for the person's choice. */
 export type SetAside = {
   session: SessionId
@@ -75,12 +78,22 @@ export interface DeviceStore extends BlobReads {
    * it inherits. [LOG-2, RUN-6]
    */
   read(session: SessionId, limit: number, kinds?: readonly Kind[]): Promise<DurableEvent[]>
+  /**
+   * The newest events that fit, in log order, with what a fork inherits: at least one, also when it alone is larger. Costs
+   * the size of the answer, however long the log is. `earlier` says that there are more before them.
+   *
+   * @throws HoldfastError `not_found` for a `before` that is not in this session
+   */
+  window(session: SessionId, asked: LogWindow): Promise<{events: DurableEvent[]; earlier: boolean}>
+  /** Results, verdicts and receipts of calls that stand at or after an event, oldest first. */
+  outcomesAfter(session: SessionId, event: EventId, limit: number): Promise<DurableEvent[]>
   byIds(ids: readonly EventId[]): Promise<LoggedEvent[]>
   /** The event that prepared a step, of whichever session; null when this device has none. */
   prepared(run: RunId, step: StepId): Promise<LoggedEvent | null>
   /** The confirmed events of these kinds up to a seq, in log order, with what the session inherits. [WRK-3] */
   asOf(session: SessionId, seq: number, kinds: readonly Kind[]): Promise<LoggedEvent[]>
   pending(session: SessionId, limit: number): Promise<LoggedEvent[]>
+  pendingIds(session: SessionId, limit: number): Promise<EventId[]>
   /** With the divergence that an event was set aside to, if it was. */
   rejected(session: SessionId): Promise<{event: LoggedEvent; reason: string; divergence: EventId | null}[]>
   /** Own events, of these kinds if any are named, without what the session inherits, in log order. */

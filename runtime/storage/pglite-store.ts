@@ -14,6 +14,7 @@ import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {countUnsent, ownerOf, setOwner} from './pglite-owner.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
+import {outcomesAfter, readWindow} from './pglite-window.ts'
 import {readStored} from './read-stored.ts'
 
 /** Larger than any seq: pending events stand after everything confirmed. */
@@ -35,10 +36,13 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     session: id => sessionOf(db, id),
     transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
+    window: (session, asked) => readWindow(db, session, asked),
+    outcomesAfter: (session, event, limit) => outcomesAfter(db, session, event, limit),
     byIds: ids => byIds(db, ids),
     prepared: (run, step) => preparedStep(db, run, step),
     asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
+    pendingIds: (session, limit) => pendingIds(db, session, limit),
     rejected: session => rejected(db, session),
     ...divergenceReads(db),
     ...blobReads(db),
@@ -276,6 +280,15 @@ async function pending(sql: Sql, session: SessionId, limit: number): Promise<Log
     [session, limit],
   )
   return found.map(row => readStored(JSON.parse(row.body)))
+}
+
+async function pendingIds(sql: Sql, session: SessionId, limit: number): Promise<EventId[]> {
+  const found = await rows<{id: string}>(
+    sql,
+    `select id from holdfast_events where session = $1 and status = 'pending' order by device_seq limit $2`,
+    [session, limit],
+  )
+  return found.map(({id}) => id as EventId)
 }
 
 async function rejected(sql: Sql, session: SessionId) {

@@ -1,4 +1,5 @@
 import {editText} from '../documents/shared-text.ts'
+import {watchSession} from '../page/watch-session.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {SessionView} from '../protocol/session-view.ts'
@@ -152,9 +153,9 @@ export function firstView(
       if (wanted(view)) settle(() => resolve(structuredClone(view)))
     }
     const onAbort = () => settle(() => reject(signal.reason))
-    const stop = device.listen(`session:${id}`, look)
+    const stop = watchSession({...device, onOwnerChange: () => () => undefined}, id, look)
     if (signal.aborted) return onAbort()
     signal.addEventListener('abort', onAbort)
-    device.service.view(id).then(look, error => settle(() => reject(error)))
+    device.service.view(id).catch(error => settle(() => reject(error)))
   })
 }

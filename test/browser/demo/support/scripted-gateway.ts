@@ -14,6 +14,10 @@ export interface ScriptedGateway {
   calls: ModelCall[]
   /** Holds calls before they are answered, or in the middle of their text. */
   hold(match: (call: ModelCall) => boolean, at: 'start' | 'middle'): Gate
+  /** Whole replies by what was asked, besides the refunds. */
+  readonly replies: Map<string, string>
+  /** Of the refunds that are proposed from now on. */
+  reason: string
   close(): Promise<void>
 }
 
@@ -32,11 +36,20 @@ export async function openScriptedGateway(): Promise<ScriptedGateway> {
     for (const one of held) if (one.at === at && one.match(call)) await one.gate.pass()
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
-    const call = callIn(requestSchema.parse(await json(request)).messages)
+    const {messages} = requestSchema.parse(await json(request))
+    const said = replyIn(messages, gateway.replies)
+    if (said !== undefined) {
+      response.writeHead(200, {'content-type': 'text/event-stream'})
+      response.write(line({delta: {role: 'assistant', content: said}}))
+      response.write(line({delta: {}, finish_reason: 'stop'}))
+      response.end('data: [DONE]\n\n')
+      return
+    }
+    const call = callIn(messages)
     calls.push(call)
     await pass(call, 'start')
     response.writeHead(200, {'content-type': 'text/event-stream'})
-    const [first, ...rest] = partsOf(call)
+    const [first, ...rest] = partsOf(call, gateway.reason)
     response.write(line(first))
     await pass(call, 'middle')
     for (const part of rest) response.write(line(part))
@@ -44,7 +57,7 @@ export async function openScriptedGateway(): Promise<ScriptedGateway> {
   }
   const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
+  const gateway: ScriptedGateway = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls,
     hold(match, at) {
@@ -52,8 +65,19 @@ export async function openScriptedGateway(): Promise<ScriptedGateway> {
       held.push({match, at, gate})
       return gate
     },
+    replies: new Map(),
+    reason: 'Arrived broken',
     close: () => closeServer(server),
   }
+  return gateway
+}
+
+function replyIn(
+  messages: {role: string; content: unknown}[],
+  replies: ReadonlyMap<string, string>,
+): string | undefined {
+  const asked = JSON.stringify(messages.findLast(message => message.role === 'user')?.content)
+  return [...replies].find(([key]) => asked.includes(key))?.[1]
 }
 
 /** What the person reads when everything has gone well, in the order of the conversation. */
@@ -72,12 +96,12 @@ function callIn(messages: {role: string; content: unknown}[]): ModelCall {
   return {order, cents: Number(cents), step: messages.slice(asked).filter(message => message.role === 'tool').length}
 }
 
-function partsOf({order, cents, step}: ModelCall): object[] {
+function partsOf({order, cents, step}: ModelCall, reason: string): object[] {
   const reply = repliesFor(order)[step] ?? ''
   const half = Math.floor(reply.length / 2)
   const said = [{delta: {role: 'assistant', content: reply.slice(0, half)}}, {delta: {content: reply.slice(half)}}]
   if (step === 0) return [...said, ...calling('lookupOrder', {orderId: order})]
-  if (step === 1) return [...said, ...calling('refundOrder', {orderId: order, cents, reason: 'Arrived broken'})]
+  if (step === 1) return [...said, ...calling('refundOrder', {orderId: order, cents, reason})]
   return [...said, {delta: {}, finish_reason: 'stop'}]
 }
 

@@ -1,0 +1,66 @@
+import type {SessionId} from '../protocol/ids.ts'
+import type {SessionView} from '../protocol/session-view.ts'
+import {applyFrame, type HeldView, type ViewFrame} from '../protocol/view-frame.ts'
+import type {PageParts} from './page-parts.ts'
+
+/**
+ * Calls `listener` with the view of a session now and after every change. Frames carry only what has changed, so one that
+ * does not follow the view held here, or a new owner, makes this ask for the whole again. Returns an unsubscribe function.
+ */
+export function watchSession(
+  {service, listen, onOwnerChange}: Pick<PageParts, 'service' | 'listen' | 'onOwnerChange'>,
+  session: SessionId,
+  listener: (view: SessionView) => void,
+): () => void {
+  let stopped = false
+  let held: HeldView | null = null
+  let asking: Promise<void> | null = null
+  /** The last frame that came while the whole view was being asked for: it may be newer than the answer. */
+  let missed: ViewFrame | null = null
+
+  const take = (next: HeldView) => {
+    held = next
+    if (!stopped) listener(next.view)
+  }
+  const ask = async () => {
+    do {
+      missed = null
+      const answer = applyFrame(null, await service.watch(session))
+      const late: ViewFrame | null = missed
+      if (answer && answer.revision !== held?.revision) take(answer)
+      if (late) missed = follows(answer, late) ? null : late
+    } while (missed && !stopped)
+  }
+  // A failed question is not the end: the next owner, or the next frame, asks again.
+  const refresh = () => {
+    asking ??= ask()
+      .catch(() => undefined)
+      .finally(() => {
+        asking = null
+      })
+  }
+  const hear = (frame: ViewFrame) => {
+    if (asking) {
+      missed = frame
+      return
+    }
+    if (frame.revision === held?.revision) return
+    const next = applyFrame(held, frame)
+    if (next) take(next)
+    else refresh()
+  }
+  /** Whether the answer has what the frame tells, or the frame can be put upon it. */
+  const follows = (answer: HeldView | null, frame: ViewFrame): boolean => {
+    if (frame.revision === answer?.revision) return true
+    const next = applyFrame(answer, frame)
+    if (next) take(next)
+    return next !== null
+  }
+
+  const stops = [listen(`session:${session}`, hear), onOwnerChange(refresh)]
+  refresh()
+  return () => {
+    stopped = true
+    for (const stop of stops) stop()
+  }
+}

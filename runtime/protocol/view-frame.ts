@@ -1,0 +1,71 @@
+import type {SessionView} from './session-view.ts'
+import type {TranscriptEntry} from './transcript.ts'
+
+type Fields = Omit<SessionView, 'entries' | 'streaming'>
+
+/**
+ * What a page is told of a session: the whole view, or what has changed since the view named `base`. A page that does
+ * not have that view asks for the whole. So a change costs its own size, and not that of the conversation.
+ */
+export type ViewFrame =
+  | {revision: string; view: SessionView}
+  | {
+      revision: string
+      base: string
+      fields: Partial<Fields>
+      /** The entries in order: a number is the place of an entry in the view before; left out when none has changed. */
+      entries?: (number | TranscriptEntry)[]
+      /** Text that is added to the reply being generated, or what stands in its place. */
+      streaming?: {added: string} | {now: SessionView['streaming']}
+    }
+
+export type HeldView = {revision: string; view: SessionView}
+
+/** The frame that leads from one view to the next; null when nothing has changed. */
+export function frameBetween(held: HeldView, next: SessionView, revision: string): ViewFrame | null {
+  const fields = changedFields(held.view, next)
+  const entries = changedEntries(held.view.entries, next.entries)
+  const streaming = changedStreaming(held.view.streaming, next.streaming)
+  if (Object.keys(fields).length === 0 && !entries && !streaming) return null
+  return {revision, base: held.revision, fields, ...(entries && {entries}), ...(streaming && {streaming})}
+}
+
+/** The view after a frame; null when frames between it and the view held are missing. Unchanged entries stay the same objects. */
+export function applyFrame(held: HeldView | null, frame: ViewFrame): HeldView | null {
+  const {revision} = frame
+  if ('view' in frame) return {revision, view: frame.view}
+  if (held?.revision !== frame.base) return null
+  const {view} = held
+  const entries = frame.entries?.flatMap(entry => (typeof entry === 'number' ? (view.entries[entry] ?? []) : [entry]))
+  const streaming = frame.streaming === undefined ? view.streaming : streamed(view.streaming, frame.streaming)
+  return {revision, view: {...view, ...frame.fields, entries: entries ?? view.entries, streaming}}
+}
+
+function changedFields(before: SessionView, next: SessionView): Partial<Fields> {
+  const {entries: _entries, streaming: _streaming, ...fields} = next
+  const changed = Object.entries(fields).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Fields]),
+  )
+  return Object.fromEntries(changed) as Partial<Fields>
+}
+
+function changedEntries(before: readonly TranscriptEntry[], next: readonly TranscriptEntry[]) {
+  const places = new Map(before.map((entry, place) => [JSON.stringify(entry), place]))
+  const entries = next.map(entry => places.get(JSON.stringify(entry)) ?? entry)
+  const same = entries.length === before.length && entries.every((entry, place) => entry === place)
+  return same ? undefined : entries
+}
+
+function changedStreaming(before: SessionView['streaming'], now: SessionView['streaming']) {
+  if (before?.run === now?.run && before?.text === now?.text) return undefined
+  const continues = before && now && before.run === now.run && now.text.startsWith(before.text)
+  return continues ? {added: now.text.slice(before.text.length)} : {now}
+}
+
+function streamed(
+  before: SessionView['streaming'],
+  change: {added: string} | {now: SessionView['streaming']},
+): SessionView['streaming'] {
+  if ('now' in change) return change.now
+  return before && {...before, text: before.text + change.added}
+}
