@@ -1,5 +1,6 @@
 export type {HistoryPage} from './device/read-history.ts'
 export {type Agent, defineAgent, defineTool} from './loop/define.ts'
+export type {LanguageModel} from './loop/language-model.ts'
 export {contextPreface, memoryPreface} from './loop/view-sections.ts'
 export type {InboxMemory} from './page/inbox-memory.ts'
 export {newEventId, newSessionId} from './page/new-ids.ts'

@@ -58,7 +58,7 @@ export {
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
-export type {ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
+export type {ModelAllowance, ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
 export type {GatewayLimits} from './models/gateway.ts'
 export type {OpenApiDocument} from './openapi.ts'
 export type {Authenticate, Owner, Principal} from './principal.ts'

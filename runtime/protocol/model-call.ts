@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {contextOverflowSchema} from './context-overflow.ts'
 import {runIdSchema, sessionIdSchema, stepIdSchema} from './ids.ts'
 
 /**
@@ -49,5 +50,7 @@ export const modelFailureSchema = z.object({
   reason: z.enum(modelFailureReasons),
   /** Milliseconds before which another try is pointless, as the provider says. */
   retryAfterMs: z.number().nonnegative().optional(),
+  /** The prompt is longer than the model takes; a shorter one may be taken. */
+  overflow: contextOverflowSchema.optional(),
 })
 export type ModelFailure = z.infer<typeof modelFailureSchema>

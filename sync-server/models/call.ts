@@ -1,7 +1,7 @@
-import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
 import * as z from 'zod'
 import {modelCallSchema} from '../../runtime/protocol/model-call.ts'
 import {nameSchema} from '../../runtime/protocol/text.ts'
+import type {CallOptions} from './language-model.ts'
 
 /** Of a model of the gateway, as its host named it. */
 export const modelNameSchema = nameSchema(200)
@@ -31,7 +31,7 @@ const messageSchema = z
 export const callOptionsSchema = z
   .object({
     call: modelCallSchema.optional(),
-    prompt: z.array(messageSchema).min(1),
+    prompt: z.array(messageSchema).min(1).max(5000),
     maxOutputTokens: z.int().positive().optional(),
     temperature: z.number().optional(),
     stopSequences: z.array(z.string()).optional(),
@@ -42,11 +42,12 @@ export const callOptionsSchema = z
     responseFormat: z.looseObject({type: z.enum(['text', 'json'])}).optional(),
     seed: z.int().optional(),
     tools: z.array(z.looseObject({type: z.enum(['function', 'provider']), name: z.string()})).optional(),
+    reasoning: z.enum(['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).optional(),
     toolChoice: z.looseObject({type: z.enum(['auto', 'none', 'required', 'tool'])}).optional(),
     providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
   })
   // The shape above is what a device could get wrong; the provider itself judges the rest of a part.
   .transform(({call, ...options}) => ({
     call: call ?? null,
-    options: options as unknown as LanguageModelV3CallOptions,
+    options: options as unknown as CallOptions,
   }))

@@ -1,39 +1,76 @@
+import {contextOverflow} from '../../runtime/protocol/context-overflow.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {type ModelFailure, type ModelFailureReason, modelFailureReasons} from '../../runtime/protocol/model-call.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
+import {retryAfterMs} from '../../runtime/protocol/retry-after.ts'
 
-/** The words of a provider's error, at most 1000 characters, without anything shaped like a key. [VIEW-5] */
-export function safeMessage(error: unknown): string {
-  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : 'The model call failed.'
-  return redactText(text).slice(0, 1000)
+/** What a device is told of each kind of failure: a provider's own words may name keys, organisations and addresses. */
+const messages: Record<ModelFailureReason, string> = {
+  rate_limited: 'The model provider is asked too often at the moment.',
+  unavailable: 'The model provider is not available at the moment.',
+  timeout: 'The model did not answer in time.',
+  content_filter: 'The provider’s content filter refused the request.',
+  refused: 'The model provider refused the request; the server’s log says why.',
+  broken: 'The connection to the model broke off before the reply was complete.',
+  too_large: 'The reply was larger than the server takes.',
+  aborted: 'The call was ended.',
+  lost: 'The process that made this call ended before it was complete.',
+  forgotten: 'The words of this call are no longer kept.',
 }
+const tooLong = 'The prompt is longer than the model takes.'
 
 /** A failure of the gateway's own making, in the shape that `failureOf` reads back. */
-export function modelFailed(reason: ModelFailureReason, message: string): HoldfastError {
+export function modelFailed(reason: ModelFailureReason, message: string = messages[reason]): HoldfastError {
   return new HoldfastError('model_failed', message, {details: {reason, retryable: isPassing(reason)}})
 }
 
 /**
  * What a provider's error means for whoever asked: 408, 409, 429, 5xx and a broken connection may pass, every other
  * answer is final, and so is a content filter. What says nothing of itself is final, so that nobody retries for ever.
+ * `now` is milliseconds since 1970.
  */
-export function failureOf(error: unknown): ModelFailure {
+export function failureOf(error: unknown, now: number): ModelFailure {
+  const own = ownReason(error)
+  if (own && error instanceof HoldfastError) return {message: error.message, retryable: isPassing(own), reason: own}
+  const overflow = contextOverflow(error)
+  if (overflow) return {message: tooLong, retryable: false, reason: 'refused', overflow}
   const reason = reasonOf(error)
   const marked = fieldOf(error, 'isRetryable')
   const retryable = reason === 'broken' && typeof marked === 'boolean' ? marked : isPassing(reason)
-  const retryAfterMs = retryable ? retryAfter(fieldOf(error, 'responseHeaders')) : null
-  return {message: safeMessage(error), retryable, reason, ...(retryAfterMs !== null && {retryAfterMs})}
+  const pauseMs = retryable ? retryAfterMs(headersOf(error), now) : null
+  return {message: messages[reason], retryable, reason, ...(pauseMs !== null && {retryAfterMs: pauseMs})}
+}
+
+/**
+ * What the server's log keeps of a provider's error: its status and code and, where the answer is about the account or
+ * the service and not about the prompt, its words without secrets. [VIEW-5]
+ */
+export function failureDetail(error: unknown): {system: string; words?: string} {
+  const status = fieldOf(error, 'statusCode')
+  const code = codeIn(error)
+  const system = [typeof status === 'number' ? String(status) : '', code].filter(text => text !== '').join(' ')
+  const aboutPrompt = typeof status !== 'number' || status === 400 || status === 413 || status === 422
+  const words = error instanceof Error && !aboutPrompt ? redactText(error.message).slice(0, 500) : undefined
+  return {system, ...(words !== undefined && {words})}
+}
+
+/** A code is one short word; anything else could be said by whoever wrote the prompt. */
+function codeIn(error: unknown): string {
+  const inner = fieldOf(fieldOf(error, 'data'), 'error')
+  const found = [fieldOf(error, 'code'), fieldOf(inner, 'code'), fieldOf(inner, 'type'), fieldOf(error, 'name')]
+  return found.find((code): code is string => typeof code === 'string' && /^[A-Za-z][\w.-]{1,60}$/.test(code)) ?? ''
 }
 
 function isPassing(reason: ModelFailureReason): boolean {
   return !['content_filter', 'refused', 'too_large'].includes(reason)
 }
 
+function ownReason(error: unknown): ModelFailureReason | null {
+  if (!HoldfastError.is(error, 'model_failed')) return null
+  return modelFailureReasons.find(reason => reason === error.details.reason) ?? null
+}
+
 function reasonOf(error: unknown): ModelFailureReason {
-  if (HoldfastError.is(error, 'model_failed')) {
-    const own = modelFailureReasons.find(reason => reason === error.details.reason)
-    if (own) return own
-  }
   const status = fieldOf(error, 'statusCode')
   if (isContentFilter(error)) return 'content_filter'
   if (typeof status === 'number') return reasonOfStatus(status)
@@ -56,12 +93,9 @@ function isContentFilter(error: unknown): boolean {
   return fieldOf(error, 'statusCode') === 400 && typeof body === 'string' && /content[_ -]?(filter|policy)/i.test(body)
 }
 
-/** Seconds or a date, as HTTP has it; milliseconds, at most an hour: a longer pause is no pause. */
-function retryAfter(headers: unknown): number | null {
-  const milliseconds = Number(fieldOf(headers, 'retry-after-ms') ?? Number.NaN)
-  const seconds = Number(fieldOf(headers, 'retry-after') ?? Number.NaN)
-  const ms = Number.isFinite(milliseconds) ? milliseconds : seconds * 1000
-  return Number.isFinite(ms) && ms >= 0 ? Math.min(Math.ceil(ms), 3_600_000) : null
+function headersOf(error: unknown): Record<string, unknown> | undefined {
+  const headers = fieldOf(error, 'responseHeaders')
+  return typeof headers === 'object' && headers !== null ? (headers as Record<string, unknown>) : undefined
 }
 
 function fieldOf(value: unknown, name: string): unknown {

@@ -1,4 +1,3 @@
-import type {LanguageModelV3CallOptions} from '@ai-sdk/provider'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
@@ -10,9 +9,11 @@ import type {Bus, Poke} from '../bus.ts'
 import type {Owner} from '../principal.ts'
 import type {Store} from '../storage/store.ts'
 import type {Exhausted, ModelCallRef, NumberedPart} from '../storage/token-store.ts'
+import {allowedOptions} from './allowed-options.ts'
 import {costMicros, limitsFor, type ModelOffer, type Models, offerOf, type TenantBudgets} from './config.ts'
 import {modelFailed} from './error.ts'
-import {Generation, type PartStream} from './generation.ts'
+import {Generation} from './generation.ts'
+import {type CallOptions, type PartStream, streamOf} from './language-model.ts'
 import {isOvertaken, type Sightings} from './overtaken.ts'
 import {estimatePrompt} from './tokens.ts'
 
@@ -25,7 +26,7 @@ export type GatewayOptions = {
   onFault(error: unknown, about?: FaultPlace): void
   observe?: ObserveCall
   /** Told of each call that ended without its finish, unless nobody wanted it any more. */
-  onFailed?(call: ObservedCall, failure: ModelFailure): Promise<void>
+  onFailed?(call: ObservedCall, failure: ModelFailure, detail: {system: string; words?: string}): Promise<void>
   limits?: Partial<GatewayLimits>
 }
 
@@ -38,8 +39,12 @@ export type GatewayLimits = {
   graceMs: number
   /** Milliseconds after which a process that says nothing is believed dead; 15,000 unless told. */
   leaseMs: number
-  /** Milliseconds that one generation may take; 600,000 unless told. */
+  /** Milliseconds that one generation may take from start to end. Default: 30 minutes. */
   generationMs: number
+  /** Milliseconds until the first piece of a reply. Default: 270,000. */
+  firstPartMs: number
+  /** Milliseconds between two pieces of a reply. Default: 100,000. */
+  silenceMs: number
   /** Milliseconds between two looks at a generation of another process; 200 unless told. */
   pollMs: number
   /** Bounds of one generation: 50,000 parts and 8 Mi characters unless told. */
@@ -50,15 +55,18 @@ export type GatewayLimits = {
 const defaults: GatewayLimits = {
   graceMs: 60_000,
   leaseMs: 15_000,
-  generationMs: 600_000,
+  generationMs: 1_800_000,
+  // Both below what a device waits by default, so that the gateway's verdict comes first and nothing is asked twice.
+  firstPartMs: 270_000,
+  silenceMs: 100_000,
   pollMs: 200,
   parts: 50_000,
   bytes: 8 * 1024 * 1024,
 }
 
-type Sale = ModelOffer & {label: string; inputTokens: number; options: LanguageModelV3CallOptions}
+type Sale = ModelOffer & {label: string; inputTokens: number; options: CallOptions}
 
-export type Asked = {name: string; call: ModelCallName | null; options: LanguageModelV3CallOptions}
+export type Asked = {name: string; call: ModelCallName | null; options: CallOptions}
 
 /**
  * Sells each generation once: whoever comes with the key of a call that was begun before is attached to it, wherever
@@ -91,11 +99,16 @@ export class ModelGateway {
    * The parts of the call, from the first, whether or not it was begun before.
    *
    * @throws HoldfastError `not_found` for an unknown model, `conflict` when the key stands for another request,
-   * `budget_exhausted` before anything is paid
+   * `budget_exhausted` before anything is paid, `bad_input` for an option that the offer does not allow
    */
-  async ask(owner: Owner, {name, call, options}: Asked, signal: AbortSignal): Promise<AsyncGenerator<NumberedPart>> {
+  async ask(
+    owner: Owner,
+    {name, call, options: asked}: Asked,
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<NumberedPart>> {
     const offer = offerOf(this.parts.models, name)
     if (!offer) throw new HoldfastError('not_found', 'No such model.')
+    const options = allowedOptions(asked, offer.allow)
     const ref = {tenant: owner.tenant, subject: owner.subject, key: call ? modelCallKey(call) : onceKey()}
     const requestHash = await hashJson([name, options] as unknown as Json)
     const inputTokens = estimatePrompt(options)
@@ -155,12 +168,11 @@ export class ModelGateway {
       owner: this.#owner,
       prices,
       inputTokens,
-      ask: abortSignal =>
-        observe(called, async () => (await model.doStream({...options, includeRawChunks: false, abortSignal})).stream),
+      ask: abortSignal => observe(called, () => streamOf(model, options, abortSignal)),
       store,
       environment,
       onFault: error => onFault(error, {fields: modelCallFields(ref.tenant, name)}),
-      onFailed: failure => this.#track(this.parts.onFailed?.(called, failure) ?? Promise.resolve()),
+      onFailed: (failure, detail) => this.#track(this.parts.onFailed?.(called, failure, detail) ?? Promise.resolve()),
       // Nobody can come back for a call without a key.
       limits: {...this.limits, ...(name === null && {graceMs: 0})},
     })

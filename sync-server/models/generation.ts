@@ -1,16 +1,16 @@
-import type {LanguageModelV3StreamPart} from '@ai-sdk/provider'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {ModelCallName, ModelFailure} from '../../runtime/protocol/model-call.ts'
+import {countedUsage, isCutStream} from '../../runtime/protocol/model-finish.ts'
 import type {Store} from '../storage/store.ts'
 import type {CallEnd, ModelCallRef, NumberedPart, Spent} from '../storage/token-store.ts'
 import {Attendance} from './attendance.ts'
 import {PartBuffer} from './buffer.ts'
 import {costMicros, type ModelPrices} from './config.ts'
-import {failureOf, modelFailed} from './error.ts'
+import {failureDetail, failureOf, modelFailed} from './error.ts'
+import type {ModelStreamPart, PartStream} from './language-model.ts'
+import {Silence} from './silence.ts'
 import {estimateTokens} from './tokens.ts'
-
-export type PartStream = ReadableStream<LanguageModelV3StreamPart>
 
 export type GenerationParts = {
   ref: ModelCallRef
@@ -24,8 +24,16 @@ export type GenerationParts = {
   environment: Environment
   onFault(error: unknown): void
   /** Told how it failed, when it did; that nobody waited for it any more is no failure. */
-  onFailed(failure: ModelFailure): void
-  limits: {graceMs: number; leaseMs: number; generationMs: number; parts: number; bytes: number}
+  onFailed(failure: ModelFailure, detail: {system: string; words?: string}): void
+  limits: {
+    graceMs: number
+    leaseMs: number
+    generationMs: number
+    firstPartMs: number
+    silenceMs: number
+    parts: number
+    bytes: number
+  }
 }
 
 /**
@@ -45,6 +53,7 @@ export class Generation {
   #renewedAt: number
   #spent: Spent
   #flushing: Promise<void> | null = null
+  #silence: Silence | null = null
 
   constructor(private readonly parts: GenerationParts) {
     const {environment, limits} = parts
@@ -102,9 +111,11 @@ export class Generation {
       () => this.abort(modelFailed('timeout', `The model did not finish within ${limits.generationMs} ms.`)),
       limits.generationMs,
     )
+    this.#silence = new Silence(limits, () => this.abort(modelFailed('timeout', 'The model fell silent.')))
     const status = await this.#generate()
     clearInterval(beat)
     clearTimeout(late)
+    this.#silence.stop()
     this.#attendance.close()
     await this.#flushing
     await this.#settle(status)
@@ -118,21 +129,29 @@ export class Generation {
       await this.#readToFinish(stream.getReader())
       return 'done'
     } catch (error) {
-      const failure = failureOf(this.#abort.signal.aborted ? this.#abort.signal.reason : error)
+      const cause = this.#abort.signal.aborted ? this.#abort.signal.reason : error
+      const failure = failureOf(cause, this.parts.environment.now())
       this.#buffer.push({type: 'error', error: failure})
       if (failure.reason === 'aborted') return 'aborted'
-      this.parts.onFailed(failure)
+      this.parts.onFailed(failure, failureDetail(cause))
       return failure.reason === 'lost' ? 'lost' : 'failed'
     }
   }
 
-  async #readToFinish(reader: ReadableStreamDefaultReader<LanguageModelV3StreamPart>): Promise<void> {
+  async #readToFinish(reader: ReadableStreamDefaultReader<ModelStreamPart>): Promise<void> {
     try {
       for (;;) {
         const {done, value} = await untilAborted(this.#abort.signal, reader.read())
-        if (done) throw modelFailed('broken', 'The stream ended without its finish part.')
+        if (done) throw modelFailed('broken')
+        this.#silence?.heard(value)
         if (value.type === 'error') throw value.error
-        if (value.type !== 'raw') this.#take(value)
+        if (value.type === 'raw' || value.type === 'ping') continue
+        if (value.type === 'finish' && isCutStream(value)) {
+          this.#count(value)
+          throw modelFailed('broken')
+        }
+        if (!this.#hasRoom(value)) return this.#cut()
+        this.#take(value)
         if (value.type === 'finish') return
       }
     } finally {
@@ -140,33 +159,44 @@ export class Generation {
     }
   }
 
-  #take(part: Exclude<LanguageModelV3StreamPart, {type: 'raw' | 'error'}>): void {
+  /** The finish always has room: without it what was paid would be lost. */
+  #hasRoom(part: ModelStreamPart): boolean {
     const {limits} = this.parts
-    const text = JSON.stringify(part)
-    this.#bytes += text.length
-    if (this.#buffer.length >= limits.parts || this.#bytes > limits.bytes) {
-      throw modelFailed('too_large', `A generation holds at most ${limits.parts} parts and ${limits.bytes} characters.`)
-    }
-    const {inputTokens, outputTokens} = this.#spent
-    if (part.type === 'finish') {
-      const {inputTokens: input, outputTokens: output} = part.usage
-      const told = isCount(input.total) && isCount(output.total)
-      this.#spent = told
-        ? this.#counted(input.total ?? 0, output.total ?? 0, false)
-        : this.#counted(inputTokens, outputTokens, true)
-    } else this.#spent = this.#counted(inputTokens, outputTokens + estimateTokens(part), true)
-    // Read back from the text: what a reader gets now is what one gets who comes later. [LOG-5]
-    this.#buffer.push(JSON.parse(text) as Json)
+    this.#bytes += JSON.stringify(part).length
+    return part.type === 'finish' || (this.#buffer.length < limits.parts && this.#bytes <= limits.bytes)
+  }
+
+  /** What does not fit is not asked for any further; what there is counts as a reply that was cut at its length. */
+  #cut(): void {
+    const {inputTokens: total, outputTokens} = this.#spent
+    const usage = {inputTokens: {total}, outputTokens: {total: outputTokens}}
+    this.#buffer.push({type: 'finish', finishReason: {unified: 'length', raw: 'gateway_limit'}, usage})
     this.#flush()
   }
 
-  #counted(inputTokens: number, outputTokens: number, estimated: boolean): Spent {
-    return {
-      inputTokens,
-      outputTokens,
-      costMicros: costMicros({inputTokens, outputTokens}, this.parts.prices),
-      estimated,
+  #take(part: ModelStreamPart): void {
+    this.#count(part)
+    // Read back from the text: what a reader gets now is what one gets who comes later. [LOG-5]
+    this.#buffer.push(JSON.parse(JSON.stringify(part)) as Json)
+    this.#flush()
+  }
+
+  #count(part: ModelStreamPart): void {
+    const {inputTokens, outputTokens} = this.#spent
+    if (part.type !== 'finish') {
+      this.#spent = this.#counted(inputTokens, outputTokens + estimateTokens(part), true)
+      return
     }
+    const told = countedUsage(part.usage)
+    this.#spent =
+      told.inputTokens !== null && told.outputTokens !== null
+        ? this.#counted(told.inputTokens, told.outputTokens, false, told.cachedTokens)
+        : this.#counted(inputTokens, outputTokens, true)
+  }
+
+  #counted(inputTokens: number, outputTokens: number, estimated: boolean, cachedTokens = 0): Spent {
+    const cost = costMicros({inputTokens, outputTokens, cachedTokens}, this.parts.prices)
+    return {inputTokens, outputTokens, costMicros: cost, estimated}
   }
 
   /** One write at a time; what comes meanwhile goes into the next. */
@@ -203,10 +233,6 @@ export class Generation {
     const end = {status, spent: this.#spent, at: environment.now()}
     await store.modelCalls.settle(ref, owner, end, this.#buffer.chunk(this.#stored)).catch(onFault)
   }
-}
-
-function isCount(tokens: number | undefined): boolean {
-  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0
 }
 
 /** A provider that ignores its signal cannot hold us. */

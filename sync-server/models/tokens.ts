@@ -1,20 +1,18 @@
-import type {LanguageModelV3CallOptions, LanguageModelV3StreamPart} from '@ai-sdk/provider'
-
-/** Characters that count as one token where a provider has not counted yet. */
-const charactersPerToken = 4
+import {estimateTokens as estimateText} from '../../runtime/protocol/estimate-tokens.ts'
+import type {CallOptions, ModelStreamPart} from './language-model.ts'
 
 /** Our own count of a request, used until the provider tells its own. */
-export function estimatePrompt({prompt, tools}: Pick<LanguageModelV3CallOptions, 'prompt' | 'tools'>): number {
-  return Math.ceil(JSON.stringify([prompt, tools ?? []]).length / charactersPerToken)
+export function estimatePrompt({prompt, tools}: Pick<CallOptions, 'prompt' | 'tools'>): number {
+  return estimateText([prompt, tools ?? []])
 }
 
 /** Our own count of one part of a reply: a piece of text is mostly one token or more. */
-export function estimateTokens(part: LanguageModelV3StreamPart): number {
+export function estimateTokens(part: ModelStreamPart): number {
   switch (part.type) {
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-input-delta':
-      return Math.ceil(part.delta.length / charactersPerToken)
+      return estimateText(part.delta)
     default:
       return 0
   }

@@ -3,7 +3,7 @@ import {errorType, type Log} from '../../runtime/protocol/log-line.ts'
 import type {ModelFailure} from '../../runtime/protocol/model-call.ts'
 import {modelCallFields, sessionFields, type TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {ObserveCall, ObservedCall} from '../models/gateway.ts'
-import type {PartStream} from '../models/generation.ts'
+import type {PartStream} from '../models/language-model.ts'
 import type {Store} from '../storage/store.ts'
 import {type Meters, secondsSince} from './meters.ts'
 import {failSpan, tracer} from './spans.ts'
@@ -42,9 +42,13 @@ async function fieldsOf({sessions}: Store, {ref, name}: ObservedCall): Promise<T
   return {...(state && sessionFields(ref.tenant, state)), ...modelCallFields(ref.tenant, name)}
 }
 
-/** Says that a call has failed, and by which kind of failure; the provider's words stay with whoever asked. [VIEW-5] */
+/** Says that a call has failed, and by which kind of failure, with what its provider said of the account or the service. [VIEW-5] */
 export function toldFailures(store: Store, log: Log) {
-  return async (call: ObservedCall, {reason, retryable}: ModelFailure): Promise<void> => {
+  return async (
+    call: ObservedCall,
+    {reason, retryable}: ModelFailure,
+    {system, words}: {system: string; words?: string},
+  ): Promise<void> => {
     log(
       'model.failed',
       {
@@ -53,7 +57,7 @@ export function toldFailures(store: Store, log: Log) {
         'gen_ai.request.model': call.model,
         'holdfast.retryable': String(retryable),
       },
-      {code: 'model_failed', system: reason},
+      {code: 'model_failed', system: [reason, system].filter(text => text !== '').join(' '), ...(words && {words})},
     )
   }
 }

@@ -74,9 +74,25 @@ describe('a provider that fails', () => {
     await expect.poll(() => provider.calls.at(-1)?.ended).toBe('aborted')
   })
 
-  test('[BUD-1] by saying too much is cut off, for good', async () => {
-    const limits = {models: {parts: 4}}
-    expect(await failureAfter({reply: filtered}, {limits})).toMatchObject({reason: 'too_large', retryable: false})
+  test('[CUS-5] by falling silent is given up, apart from the bound on the whole', async () => {
+    const limits = {models: {firstPartMs: 50, silenceMs: 50}}
+    expect(await failureAfter('silent', {limits})).toMatchObject({reason: 'timeout', retryable: true})
+    await expect.poll(() => provider.calls.at(-1)?.ended).toBe('aborted')
+  })
+
+  test('[VIEW-4] by refusing a long prompt is told so with its numbers, and without its words', async () => {
+    const message =
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 12000 tokens."
+    const body = {error: {message, code: 'context_length_exceeded'}}
+    const failure = await failureAfter({status: 400, body})
+    expect(failure).toMatchObject({retryable: false, overflow: {limit: 8192, counted: 12000}})
+    expect(failure.message).toBe('The prompt is longer than the model takes.')
+  })
+
+  test('[BUD-1] an HTTP date says when to come back', async () => {
+    const date = new Date(Date.now() + 60_000).toUTCString()
+    const failure = await failureAfter({status: 503, headers: {'retry-after': date, 'retry-after-ms': 'soon'}})
+    expect(failure.retryAfterMs).toBeGreaterThan(50_000)
   })
 
   test('a filter in the middle of a reply is the end of that reply, as the provider says', async () => {

@@ -76,7 +76,7 @@ describe('model gateway', () => {
     expect(JSON.stringify(got)).not.toContain(key)
   })
 
-  test('[VIEW-5] of an error only its words leave, without what looks like a key', async () => {
+  test('[VIEW-5] of an error neither words nor keys leave, only its kind', async () => {
     const error = Object.assign(new Error(`Incorrect API key provided: ${key}`), {
       requestBodyValues: {key},
       isRetryable: true,
@@ -89,7 +89,7 @@ describe('model gateway', () => {
     const [, part] = await readStream(await ask(inStream, {prompt})).rest<{type: string}>()
     expect(part).toEqual({
       type: 'error',
-      error: {message: 'Incorrect API key provided: [removed]', retryable: true, reason: 'broken'},
+      error: {message: expect.stringContaining('broke off'), retryable: true, reason: 'broken'},
     })
 
     const model = {...scripted(() => streamOf([])), doStream: () => Promise.reject(error)}
@@ -109,7 +109,7 @@ describe('model gateway', () => {
     const server = underContract(createSyncServer({...base, models: {desk: scripted(broken)}}))
     expect((await readStream(await ask(server, {prompt})).rest()).at(-1)).toMatchObject({
       type: 'error',
-      error: {message: 'socket hang up'},
+      error: {reason: 'refused', message: expect.not.stringContaining('socket hang up')},
     })
   })
 
