@@ -1,4 +1,5 @@
 import {Hono} from 'hono'
+import {compress} from 'hono/compress'
 import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
@@ -8,6 +9,7 @@ import type {DueWorker} from './authority/due-worker.ts'
 import type {Eraser} from './authority/erase.ts'
 import type {MemoryContext} from './authority/memory-context.ts'
 import type {OperationContext} from './authority/operation-context.ts'
+import type {StreamLimits} from './live-streams.ts'
 import type {Models, TenantBudgets} from './models/config.ts'
 import type {ModelGateway} from './models/gateway.ts'
 import type {Authenticate} from './principal.ts'
@@ -65,6 +67,7 @@ export type AppParts = {
   bodyBytes: number
   blobRoom: BlobRoom
   heartbeatMs: number
+  streams: StreamLimits
   health: HealthParts
   meters: Meters
   closing: AbortSignal
@@ -79,6 +82,8 @@ export function createApp(parts: AppParts): App {
   healthRoutes(app, parts.health)
   openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
+  // Streams are left alone: their type is not compressed, and they say `no-transform`.
+  app.use('/v1/*', compress({encoding: 'gzip'}))
   app.use('/v1/*', speaksProtocol(), noForgedCookies())
   app.use('/v1/*', authenticated(parts.authenticate), notRevoked(context.store, context.environment), forThatPerson())
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
@@ -100,7 +105,7 @@ export function createApp(parts: AppParts): App {
   runExportRoutes(app, context.store, context.environment)
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
-  liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing})
+  liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing, streams: parts.streams})
   app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
   const tellRefusal = refusals(context.log, context.environment.now)
   app.onError((error, c) => {

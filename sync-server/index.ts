@@ -15,6 +15,7 @@ import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
 import type {FactSource} from './facts.ts'
+import {type StreamLimits, standardStreams} from './live-streams.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
 import {checkModels, type Models, type TenantBudgets} from './models/config.ts'
 import {type GatewayLimits, ModelGateway} from './models/gateway.ts'
@@ -101,6 +102,8 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
     heartbeatMs?: number
+    /** Live streams open at once of one subject and of one tenant in this process. Default: 30 and 10,000. */
+    streams?: Partial<StreamLimits>
     /** Requests a second, and at once, of one subject and of one tenant in this process. */
     rates?: Partial<RateLimits>
     /** Of the model gateway: how long a generation waits for its readers, and how much it may say. */
@@ -230,6 +233,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     bodyBytes: options.limits?.bodyBytes ?? limits.bodyBytes,
     blobRoom: {sessionBytes: limits.sessionBlobBytes, tenantBytes: 10 * 1024 ** 3, ...options.limits?.blobs},
     heartbeatMs: options.limits?.heartbeatMs ?? 15_000,
+    streams: {...standardStreams, ...options.limits?.streams},
     meters,
     health: {
       store: store.health,

@@ -23,7 +23,10 @@ function breakOnSilence(ms: number, signal: AbortSignal): TransformStream<Uint8A
   let timer: ReturnType<typeof setTimeout> | undefined
   const arm = (out: TransformStreamDefaultController) => {
     clearTimeout(timer)
-    timer = setTimeout(() => out.error(new HoldfastError('offline', 'the live connection went silent')), ms)
+    timer = setTimeout(
+      () => out.error(new HoldfastError('offline', 'the live connection went silent', {details: {silentMs: ms}})),
+      ms,
+    )
   }
   // An armed timer would keep a finished process alive.
   signal.addEventListener('abort', () => clearTimeout(timer), {once: true})

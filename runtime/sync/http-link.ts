@@ -22,7 +22,7 @@ import {
 import {backedOffToken, type TokenSource} from './backed-off-token.ts'
 import {Caller} from './caller.ts'
 import {eventsOf, type ServerSentEvent} from './event-stream.ts'
-import {modelStream} from './model-stream.ts'
+import {HeldStreams, modelStream, type StreamBound} from './model-stream.ts'
 import {readBytes, readError, readJson} from './read-answer.ts'
 import type {ServerLink} from './server-link.ts'
 import {Silence} from './silence.ts'
@@ -69,6 +69,7 @@ export interface CuttableLink extends ServerLink {
 export function httpLink(options: HttpLinkOptions): CuttableLink {
   const http = new Http(options)
   const path = encodeURIComponent
+  const held = new HeldStreams()
   return {
     get online() {
       return http.online
@@ -100,10 +101,17 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       const signal = abortSignal ?? new AbortController().signal
       const body = {...options, ...(call && {call})}
       return modelStream({
-        open: () => http.stream('POST', `/v1/models/${path(name)}/stream`, body, signal, traceHeaders(headers)),
+        open: bound => {
+          const route = `/v1/models/${path(name)}/stream${forMs('?', bound)}`
+          return http.stream('POST', route, body, signal, traceHeaders(headers))
+        },
         reopen: call
-          ? after => http.stream('GET', `/v1/models/streams/${modelCallKey(call)}?after=${after}`, undefined, signal)
+          ? (after, bound) => {
+              const route = `/v1/models/streams/${modelCallKey(call)}?after=${after}${forMs('&', bound)}`
+              return http.stream('GET', route, undefined, signal)
+            }
           : null,
+        held,
         mayReopen: () => http.online,
         signal,
       })
@@ -116,6 +124,10 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
     decide: (approval, decision) =>
       http.json(inboxItemSchema, 'POST', `/v1/approvals/${path(approval)}/decision`, decision),
   }
+}
+
+function forMs(separator: '?' | '&', bound: StreamBound): string {
+  return bound === null ? '' : `${separator}for=${bound}`
 }
 
 /** Of the headers that a call carries only those of its trace go out: the others are for providers. [VIEW-5] */

@@ -2,10 +2,11 @@ import {type SSEStreamingApi, streamSSE} from 'hono/streaming'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {type LiveMessage, liveMessageSchema} from '../../runtime/protocol/wire.ts'
 import type {Bus, Poke} from '../bus.ts'
+import {type StreamLimits, streamCounter} from '../live-streams.ts'
 import type {Principal} from '../principal.ts'
 import type {App} from './http.ts'
 import {type Mailbox, mailbox} from './mailbox.ts'
-import {eventStream, handle, route} from './route.ts'
+import {beginStream, eventStream, handle, padding, route} from './route.ts'
 
 const listen = route({
   name: 'listen',
@@ -20,15 +21,23 @@ const listen = route({
   },
 })
 
-export type LiveOptions = {bus: Bus; environment: Environment; heartbeatMs: number; closing: AbortSignal}
+export type LiveOptions = {
+  bus: Bus
+  environment: Environment
+  heartbeatMs: number
+  closing: AbortSignal
+  streams: StreamLimits
+}
 
 /**
  * One stream a device. It listens before it says hello, so what commits after the device's first pull is never missed;
  * it ends when the token does, because nobody would notice later that the caller may no longer listen. [SYNC-3]
  */
 export function liveRoutes(app: App, options: LiveOptions): void {
+  const enter = streamCounter(options.streams)
   handle(app, listen, ({principal}, c) => {
-    c.header('x-accel-buffering', 'no')
+    const leave = enter(principal)
+    beginStream(c)
     return streamSSE(c, async stream => {
       const box = mailbox<LiveMessage>()
       const unsubscribe = options.bus.subscribe(poke => {
@@ -40,9 +49,11 @@ export function liveRoutes(app: App, options: LiveOptions): void {
       options.closing.addEventListener('abort', stop)
       if (options.closing.aborted) stop()
       try {
+        await stream.write(padding)
         await send(stream, {type: 'hello'})
         await deliver(stream, box, principal, options)
       } finally {
+        leave()
         unsubscribe()
         options.closing.removeEventListener('abort', stop)
       }

@@ -8,7 +8,7 @@ import {type Models, offerOf} from '../models/config.ts'
 import type {ModelGateway} from '../models/gateway.ts'
 import type {NumberedPart} from '../storage/token-store.ts'
 import type {App, Ctx} from './http.ts'
-import {digits, eventStream, handle, route} from './route.ts'
+import {beginStream, digits, eventStream, handle, route} from './route.ts'
 
 const failedPartSchema = z.object({type: z.literal('error'), error: modelFailureSchema})
 const parts = eventStream(
@@ -25,12 +25,16 @@ const listModels = route({
   answers: {200: modelListSchema},
 })
 
+/** Ends the answer after so many milliseconds, whatever is still to come: a proxy may pass it on only then. [SYNC-8] */
+const boundedFor = digits('milliseconds', 6).transform(Number).optional()
+
 const askModel = route({
   name: 'askModel',
   method: 'POST',
   path: '/v1/models/:name/stream',
   summary: 'Asks a model, or joins a call with the same name that was begun before.',
   params: {name: modelNameSchema},
+  query: {for: boundedFor},
   body: callOptionsSchema,
   answers: {200: parts},
   errors: ['not_found', 'conflict', 'budget_exhausted', 'model_failed'],
@@ -42,7 +46,7 @@ const resumeModel = route({
   path: '/v1/models/streams/:key',
   summary: 'The parts of a call that was begun before, from the one after a number.',
   params: {key: modelCallKeySchema},
-  query: {after: digits('the number of a part', 9).default('0').transform(Number)},
+  query: {after: digits('the number of a part', 9).default('0').transform(Number), for: boundedFor},
   answers: {200: parts},
   errors: ['not_found', 'model_failed'],
 })
@@ -59,17 +63,17 @@ export function modelRoutes(app: App, models: Models, gateway: ModelGateway, hea
     models: Object.keys(models).map(name => ({name, provider: offerOf(models, name)?.model.provider ?? ''})),
   }))
 
-  handle(app, askModel, async ({params: {name}, body: asked, principal}, c) => {
+  handle(app, askModel, async ({params: {name}, query: {for: forMs}, body: asked, principal}, c) => {
     const leaving = leavingSignal(c)
     const parts = await gateway.ask(principal, {name, ...asked}, leaving.signal)
-    return stream(c, parts, leaving, heartbeatMs)
+    return stream(c, parts, leaving, {heartbeatMs, endsAt: endOf(forMs)})
   })
 
-  handle(app, resumeModel, async ({params: {key}, query: {after}, principal}, c) => {
+  handle(app, resumeModel, async ({params: {key}, query: {after, for: forMs}, principal}, c) => {
     const leaving = leavingSignal(c)
     const parts = await gateway.resume(principal, key, after, leaving.signal)
     if (!parts) throw new HoldfastError('not_found', 'No such model call.')
-    return stream(c, parts, leaving, heartbeatMs)
+    return stream(c, parts, leaving, {heartbeatMs, endsAt: endOf(forMs)})
   })
 }
 
@@ -82,16 +86,30 @@ function leavingSignal(c: Ctx): AbortController {
 type Parts = AsyncGenerator<NumberedPart>
 type Next = IteratorResult<NumberedPart>
 
-async function stream(c: Ctx, parts: Parts, leaving: AbortController, heartbeatMs: number): Promise<Response> {
+/** A monotonic time; without a bound, never. */
+function endOf(forMs: number | undefined): number {
+  return forMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + forMs
+}
+
+type Bounds = {heartbeatMs: number; endsAt: number}
+
+async function stream(
+  c: Ctx,
+  parts: Parts,
+  leaving: AbortController,
+  {heartbeatMs, endsAt}: Bounds,
+): Promise<Response> {
+  const left = () => Math.max(0, endsAt - performance.now())
   const first = parts.next()
   // A call that fails at once is told by its status, as any other refusal.
-  failAtOnce(await within(firstPartMs, first))
-  c.header('x-accel-buffering', 'no')
+  failAtOnce(await within(Math.min(firstPartMs, left()), first))
+  beginStream(c)
   return streamSSE(c, async out => {
     out.onAbort(() => leaving.abort())
     try {
       for (let next = first; ; ) {
-        const got = await within(heartbeatMs, next)
+        const got = await within(Math.min(heartbeatMs, left()), next)
+        if (got === 'later' && left() === 0) return
         if (got === 'later') await out.write(': still here\n\n')
         else if (got.done || out.aborted) return
         else {

@@ -66,9 +66,20 @@ export function handle<R extends Route>(
       principal: c.get('principal'),
     }
     const answered = await answer(asked as Asked<R>, c)
-    return answered instanceof Response ? answered : c.json(answered as object)
+    return answered instanceof Response ? answered : jsonAnswer(c, answered)
   }
   app.on(declared.method, declared.path, Object.assign(handler, {declared}))
+}
+
+/** Below this, compressing costs more than it saves; the length is said, so that nobody does. */
+const smallBytes = 1024
+
+function jsonAnswer(c: Ctx, answered: unknown): Response {
+  const text = JSON.stringify(answered)
+  const bytes = text.length < smallBytes ? new TextEncoder().encode(text).length : null
+  if (bytes !== null) c.header('content-length', String(bytes))
+  c.header('content-type', 'application/json')
+  return c.body(text)
 }
 
 function parseEach(fields: Fields, given: (name: string) => string | undefined): Record<string, unknown> {
@@ -101,6 +112,15 @@ export function errorsOf({params, query, body, open, errors = []}: Route): Error
 
 /** An answer that only says that it was done. */
 export const nothingSchema = z.strictObject({})
+
+/** Headers by which proxies are asked to pass a stream on as it comes. `no-transform` also keeps it uncompressed. [SYNC-8] */
+export function beginStream(c: Ctx): void {
+  c.header('x-accel-buffering', 'no')
+  c.header('cache-control', 'no-store, no-transform')
+}
+
+/** A comment of 4 KiB, which fills the buffer of a proxy that passes nothing on before it is full. */
+export const padding = `:${' '.repeat(4096)}\n\n`
 
 export function eventStream(description: string, data: z.ZodType): Media {
   return {mediaType: 'text/event-stream', description, data}
