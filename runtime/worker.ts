@@ -6,6 +6,7 @@ import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
 import type {WorkerConfig} from './page/open-runtime.ts'
+import {liveKey, shareLive} from './page/shared-live.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import {hostWorker} from './platform/host-worker.ts'
 import type {LogLine} from './protocol/log-line.ts'
@@ -70,7 +71,14 @@ export function serveAgent<Served extends Agent>(
           return new Promise(() => undefined)
         },
       })
-      const link = config.url === null ? null : httpLink({url: config.url, ...(config.cookies ? {} : tokens.forLink())})
+      const {url, cookies} = config
+      const source = tokens.forLink()
+      const link =
+        url === null
+          ? null
+          : cookies
+            ? httpLink({url})
+            : shareLive(httpLink({url, ...source}), async () => liveKey(url, (await source.token?.()) ?? ''))
       const kept = await orClose(database, () => openDeviceStore(database, systemEnvironment, [documentProjection]))
       const device = await orClose(database, async () =>
         openDeviceRuntime({

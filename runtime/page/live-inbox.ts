@@ -62,6 +62,10 @@ export class LiveInbox {
     void this.#start()
   }
 
+  setOnline(online: boolean): void {
+    this.#loop.setOnline(online)
+  }
+
   close(): void {
     void Promise.all([this.#loop.close(), this.#handIn.close(), this.#look.close()])
   }

@@ -10,6 +10,8 @@ import {approverLink} from '../sync/approver-link.ts'
 import {type CuttableLink, httpLink} from '../sync/http-link.ts'
 import {browserInboxMemory, type InboxMemory, type KeptDecision, processInboxMemory} from './inbox-memory.ts'
 import {LiveInbox} from './live-inbox.ts'
+import {liveKey, shareLive} from './shared-live.ts'
+import {whilePageLives} from './while-page-lives.ts'
 
 export type InboxState = {
   items: InboxItem[]
@@ -84,7 +86,8 @@ export function openInbox(options: {
   link?: CuttableLink
 }): Inbox {
   const {url, token, offline, environment = systemEnvironment} = options
-  const link = options.link ?? httpLink({url, token: async () => (typeof token === 'string' ? token : token())})
+  const current = async () => (typeof token === 'string' ? token : token())
+  const link = options.link ?? shareLive(httpLink({url, token: current}), async () => liveKey(url, await current()))
   const server = approverLink(link)
   const live = new LiveInbox({
     link,
@@ -94,6 +97,8 @@ export function openInbox(options: {
     label: offline ? (offline.label ?? 'Browser') : null,
   })
   live.start()
+  // A page that is kept for the way back must not keep the stream that other tabs share.
+  const stop = whilePageLives(there => live.setOnline(there))
   return {
     subscribe: listener => live.subscribe(listener),
     decide: (approval, decision) => live.decide(approval, decision),
@@ -107,6 +112,9 @@ export function openInbox(options: {
     revokeDelegation: delegation => server.revokeDelegation(delegation),
     addDevice: label => live.key.add(label),
     revokeDevice: key => live.key.revoke(key),
-    close: () => live.close(),
+    close: () => {
+      stop()
+      live.close()
+    },
   }
 }

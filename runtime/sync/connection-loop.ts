@@ -78,6 +78,7 @@ export class ConnectionLoop {
     if (online !== this.#state.cut) return false
     this.parts.link.setOnline(online)
     this.#term += 1
+    this.hangUp()
     this.parts.onStreamGone?.()
     this.signal({type: online ? 'joined' : 'cut'})
     this.hurry()

@@ -2,7 +2,7 @@ import {afterAll, afterEach, beforeAll, describe, expect, test} from 'vitest'
 import type {InboxMemory} from '../../runtime/page/inbox-memory.ts'
 import {processInboxMemory} from '../../runtime/page/inbox-memory.ts'
 import {type Inbox, type InboxState, openInbox} from '../../runtime/page/open-inbox.ts'
-import {networkDown, openTestServer, type TestServer} from '../support/desk.ts'
+import {type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
 import {call, type Who} from '../sync-server/support/caller.ts'
 import {testDevice} from '../sync-server/support/device.ts'
 
@@ -160,6 +160,67 @@ describe('an inbox out of reach of its server', () => {
     await expect(page.inbox.decide(seen.item.approval, seen.approve)).rejects.toMatchObject({code: 'offline'})
     expect((await device.memory.load()).decisions).toEqual([])
   })
+})
+
+/** What a server that is there, and what stands before it, may answer without having judged the decision. */
+const noVerdict: [string, () => Response][] = [
+  ['a page of a proxy', () => new Response('<h1>Bad gateway</h1>', {status: 502})],
+  ['a login page', () => new Response('<html>Sign in</html>', {status: 200})],
+  [
+    'a limit of its rate',
+    () => Response.json({error: {code: 'rate_limited', message: 'Wait.', details: {waitMs: 10}}}, {status: 429}),
+  ],
+  ['a fault', () => Response.json({error: {code: 'internal', message: 'The server failed.'}}, {status: 500})],
+  ['a token that has expired', () => Response.json({error: {code: 'token_expired', message: 'x'}}, {status: 401})],
+]
+
+describe('an inbox that is live', () => {
+  test.each(noVerdict)(
+    '[APP-4] [SYNC-8] is answered with %s: the signed decision is kept, survives a reload, and is handed in without a new connection',
+    async (name, answer) => {
+      const {operation} = await asked()
+      const theo = `theo-live-${name}`
+      const {device, open} = theosDevice(theo)
+      let failing = 3
+      const faults: LinkFaults = {
+        answer: (_, path, response) => (/(decision|redemption)$/.test(path) && failing-- > 0 ? answer() : response),
+      }
+      const openWith = () => {
+        const link = shop.linkWith(() => shop.token(theo, ['approver']), {faults})
+        const inbox = openInbox({
+          url: 'http://desk.test',
+          token: '',
+          link,
+          offline: {name: theo, memory: device.memory},
+        })
+        opened.push(inbox)
+        return inbox
+      }
+      const first = open()
+      const item = itemOf(await first.until(openHas(operation)), operation)!
+      await first.until(({ownKey}) => ownKey !== null)
+      first.inbox.close()
+      const inbox = openWith()
+      let state: InboxState | null = null
+      inbox.subscribe(next => {
+        state = next
+      })
+      await expect.poll(() => state?.connection.state === 'live' && openHas(operation)(state)).toBe(true)
+      expect(await inbox.decide(item.approval, {verdict: 'approve', digest: item.digest})).toBe('kept')
+      expect((await device.memory.load()).decisions).toMatchObject([{refused: null}])
+      inbox.close()
+      const again = openWith()
+      let later: InboxState | null = null
+      again.subscribe(next => {
+        later = next
+      })
+      await expect
+        .poll(() => later !== null && later.decisions.length === 0 && itemOf(later, operation)?.status === 'granted')
+        .toBe(true)
+      await shop.server.idle()
+      expect(paid(operation)).toBe(1)
+    },
+  )
 })
 
 test('[APP-1] an open inbox lends a role, shows it on both sides and takes it back', async () => {
