@@ -132,6 +132,37 @@ describe('damage', () => {
   })
 })
 
+describe('the data of the site is deleted while the database is open', () => {
+  test('[LOG-9] nothing is acknowledged any more, what was acknowledged is written anew, and the person is told', async () => {
+    const opfs = left.copy()
+    const first = await openStoredDevice(opfs)
+    const log = await first.log(own)
+    await log.append(maya, [message('before')])
+    opfs.clear()
+    await expect.poll(() => first.stopped.length, {timeout: 60_000}).toBe(1)
+    await expect(log.append(maya, [message('after')])).rejects.toMatchObject({code: 'peer_gone'})
+    const again = await openStoredDevice(opfs)
+    expect(again.recovery).toMatchObject({cause: 'cleared', lost: 0, setAside: null})
+    expect(await again.texts(own)).toEqual([...pending, 'before'])
+    expect((await again.store.device()).id).toBe(device)
+    await again.close()
+    expect((await openStoredDevice(opfs)).recovery).toMatchObject({cause: 'cleared'})
+  })
+})
+
+test('[ID-6] a database that begins anew still belongs to its owner', async () => {
+  const opfs = new MemoryOpfs()
+  const first = await openStoredDevice(opfs)
+  const owner = {tenant: 'acme', subject: 'maya'} as Parameters<typeof first.store.setOwner>[0]
+  await first.store.device()
+  await first.store.setOwner(owner)
+  removeAll(opfs, generation(opfs))
+  const again = await openStoredDevice(opfs)
+  expect(again.recovery).toMatchObject({cause: 'emptied', lost: 0})
+  expect(await again.store.owner()).toEqual(owner)
+  await again.close()
+})
+
 function emptyTree(opfs: MemoryOpfs, at: string): void {
   for (const name of ['tree.0', 'tree.1']) cut(opfs, `${at}/${name}`, 0)
 }

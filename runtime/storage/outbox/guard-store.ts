@@ -25,6 +25,10 @@ export function guardStore(store: DeviceStore, guard: Guard, device: () => Promi
       await store.setOnline(online)
       await guard.write([await device()], {flush: true})
     },
+    setOwner: async owner => {
+      await store.setOwner(owner)
+      await guard.write([await device()], {flush: true})
+    },
     transaction: async work => {
       const written = new Written(guard)
       const result = await store.transaction(unit => work(watched(unit, written)))

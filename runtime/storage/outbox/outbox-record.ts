@@ -7,6 +7,8 @@ import {
   memoryChangeIdSchema,
   memoryIdSchema,
   sessionIdSchema,
+  subjectIdSchema,
+  tenantIdSchema,
 } from '../../protocol/ids.ts'
 import {memoryChangeSchema, memoryProposalSchema} from '../../protocol/memory.ts'
 import {recoverySchema} from '../../protocol/recovery.ts'
@@ -39,7 +41,7 @@ export const outboxRecordSchema = z.discriminatedUnion('type', [
     type: z.literal('device'),
     device: deviceIdSchema,
     online: z.boolean(),
-    owner: z.object({tenant: z.string(), subject: z.string()}).nullable(),
+    owner: z.object({tenant: tenantIdSchema.nullable(), subject: subjectIdSchema}).nullable(),
   }),
   /** Events of one append, with the head on which they were written. */
   z.object({type: z.literal('events'), session: sessionIdSchema, head: count, events: z.array(storedEventSchema)}),

@@ -5,6 +5,8 @@ import type {DeviceDatabase} from './device-database.ts'
 import {openIndexedDb} from './open-indexed-db.ts'
 import {openOpfs} from './open-opfs.ts'
 import type {Stopped} from './opened-database.ts'
+import {isDomError} from './opfs-files.ts'
+import {startPGlite} from './start-pglite.ts'
 
 export interface BrowserDatabaseOptions {
   /** Names the database within this origin. */
@@ -15,12 +17,13 @@ export interface BrowserDatabaseOptions {
 }
 
 /**
- * Opens this origin's database called `name` in a worker, or begins it from the prepared data directory; what a query
- * acknowledged is durable, and one that stops by itself says so to `onStopped`. The caller must hold the name's lock. Throws 'database_locked' when the files stay in
- * use for 10 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
+ * Opens this origin's database called `name` in a worker, or begins it from the prepared data directory. It is kept in the
+ * origin private file system; in IndexedDB where that cannot be used; else in memory, where nothing is durable. One that
+ * stops by itself calls `onStopped`. The caller must hold the name's lock. Throws 'database_locked' when the files stay
+ * in use for 10 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
  *
  * @example
- * const {db, fresh, recovered} = await openBrowserDatabase({name: 'desk'})
+ * const {db, fresh, storage} = await openBrowserDatabase({name: 'desk'})
  * await db.query('SELECT 1')
  */
 export async function openBrowserDatabase({
@@ -29,13 +32,34 @@ export async function openBrowserDatabase({
   onStopped,
 }: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
-  return hasSyncAccess()
-    ? openOpfs(await navigator.storage.getDirectory(), name, prepared, onStopped)
-    : openIndexedDb(name, prepared, onStopped)
+  const root = await usable(hasSyncAccess, () => navigator.storage.getDirectory())
+  if (root) return openOpfs(root, name, prepared, onStopped)
+  const databases = await usable(hasIndexedDb, () => indexedDB.databases())
+  if (databases) return openIndexedDb(name, prepared, onStopped)
+  const db = await startPGlite({loadDataDir: await prepared()}, onStopped)
+  return {db, storage: 'memory', fresh: true, outbox: null, previous: null, close: () => db.close()}
+}
+
+/**
+ * Null when this browser does not have it or does not let this site use it. Any other failure may pass: a database that
+ * is somewhere else for a moment would look as if everything were lost.
+ */
+async function usable<T>(exists: () => boolean, open: () => Promise<T>): Promise<T | null> {
+  try {
+    return exists() ? await open() : null
+  } catch (error) {
+    const refused = isDomError(error, 'SecurityError', 'NotSupportedError', 'NotAllowedError')
+    if (refused || error instanceof TypeError) return null
+    throw HoldfastError.from(error)
+  }
 }
 
 function hasSyncAccess(): boolean {
   return typeof FileSystemFileHandle === 'function' && 'createSyncAccessHandle' in FileSystemFileHandle.prototype
+}
+
+function hasIndexedDb(): boolean {
+  return typeof indexedDB === 'object' && indexedDB !== null
 }
 
 async function fetchDataDir(url: string | URL): Promise<Blob> {

@@ -5,14 +5,15 @@ import type {Handle} from '../one-file/handle.ts'
 import {OneFileFilesystem} from '../one-file/one-file-filesystem.ts'
 import {overlayHandle} from '../one-file/overlay-handle.ts'
 import {outboxFiles} from '../outbox/outbox-files.ts'
-import type {OutboxStorage} from '../outbox/outbox-storage.ts'
 import type {DeviceDatabase, Previous} from './device-database.ts'
+import {stopDatabase} from './fail-stop.ts'
 import {requireGeneration, writeGeneration} from './generation.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {bootOneFile, oneFileNames, openHandles} from './opfs-boot.ts'
 import {openFolder} from './opfs-files.ts'
 import {type Generation, generationsIn, keptSetAside, removeExpired, withSetAside} from './opfs-generations.ts'
 import {type Marker, readMarker, writeMarker} from './opfs-marker.ts'
+import {clearedIn, Presence, presentOutbox} from './opfs-presence.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
 import {startForSalvage} from './start-pglite.ts'
 import {verifyEveryRow} from './verify.ts'
@@ -23,7 +24,8 @@ interface Place {
   onStopped: Stopped | undefined
 }
 
-type Opened = {db: PGlite; fresh: boolean; marker: Marker}
+type Started = {db: PGlite; handles: readonly Handle[]}
+type Opened = Started & {fresh: boolean; marker: Marker}
 /** Why the last database is not used any more. */
 type Given = {generation: string; cause: RecoveryCause; detail: string}
 
@@ -38,26 +40,36 @@ export async function openOpfs(
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
 ): Promise<DeviceDatabase> {
-  const place = {folder: await openFolder(root, ['holdfast', name]), prepared, onStopped}
-  const outbox = await retryWhileBusy(() => openOutbox(place.folder))
+  const path = ['holdfast', name]
+  const place = {folder: await openFolder(root, path), prepared, onStopped}
+  const outboxHandles = await retryWhileBusy(() => openHandles(place.folder, outboxNames))
   try {
-    const {db, fresh, ...opened} = await openDatabase(place)
+    const {db, fresh, handles, ...opened} = await openDatabase(place)
     const marker = await orClose(db, () => removeExpired(place.folder, opened.marker, Date.now()))
+    const presence = new Presence(
+      root,
+      [
+        {path: [...path, marker.generation], names: oneFileNames, handles},
+        {path, names: outboxNames, handles: outboxHandles},
+      ],
+      {path, write: folder => writeMarker(folder, {...marker, damaged: [], salvage: undefined})},
+      error => stopDatabase(db, error),
+    )
+    const [first, second] = outboxHandles as [Handle, Handle]
+    const outbox = presentOutbox(outboxFiles([first, second]), presence)
     const close = async () => {
+      presence.stop()
       await db.close()
       await outbox.close()
     }
-    return {db, storage: 'opfs', fresh, outbox, previous: previousOf(place.folder, marker), close}
+    return {db, storage: 'opfs', fresh, outbox, previous: await previousOf(place.folder, marker), close}
   } catch (error) {
-    await outbox.close()
+    for (const handle of outboxHandles) handle.close()
     throw error
   }
 }
 
-async function openOutbox(folder: FileSystemDirectoryHandle): Promise<OutboxStorage> {
-  const [first, second] = (await openHandles(folder, ['outbox.0', 'outbox.1'])) as [Handle, Handle]
-  return outboxFiles([first, second])
-}
+const outboxNames = ['outbox.0', 'outbox.1']
 
 async function openDatabase(place: Place): Promise<Opened> {
   const marker = await readMarker(place.folder)
@@ -78,10 +90,10 @@ async function rebuild(place: Place, found: readonly Generation[]): Promise<Open
   for (const {name, layout} of found) {
     if (layout === 'other') continue
     try {
-      const db = await openExisting(place, name, 'stop')
+      const started = await openExisting(place, name, 'stop')
       const marker: Marker = {generation: name, ready: true, damaged: keptSetAside(others(name), Date.now())}
-      await orClose(db, () => writeMarker(place.folder, marker))
-      return {db, fresh: false, marker}
+      await orClose(started.db, () => writeMarker(place.folder, marker))
+      return {...started, fresh: false, marker}
     } catch (error) {
       if (!HoldfastError.is(error, 'database_damaged', 'peer_gone')) throw error
       fault = error.message
@@ -100,9 +112,9 @@ async function reopen(place: Place, marker: Marker): Promise<Opened> {
   try {
     // One failure may be the moment's, such as memory; only what fails twice is given up.
     const open = () => openExisting(place, generation, suspect ? 'stop_if_certain' : 'stop')
-    const db = await open().catch(error => (isEmptied(error) ? Promise.reject(error) : open()))
-    if (suspect) await orClose(db, () => verified(place, db, marker))
-    return {db, fresh: false, marker: {...marker, suspect: undefined}}
+    const started = await open().catch(error => (isEmptied(error) ? Promise.reject(error) : open()))
+    if (suspect) await orClose(started.db, () => verified(place, started.db, marker))
+    return {...started, fresh: false, marker: {...marker, suspect: undefined}}
   } catch (error) {
     if (!HoldfastError.is(error, 'database_damaged')) throw error
     return giveUp(isEmptied(error) ? 'emptied' : 'damaged', [suspect?.why, error.message].filter(Boolean).join('. '))
@@ -123,12 +135,13 @@ function isEmptied(error: unknown): boolean {
   return HoldfastError.is(error, 'database_damaged') && error.details.emptied === true
 }
 
-async function openExisting(place: Place, generation: string, onDamage: 'stop' | 'stop_if_certain'): Promise<PGlite> {
+async function openExisting(place: Place, generation: string, onDamage: 'stop' | 'stop_if_certain'): Promise<Started> {
   return retryWhileBusy(async () => {
     const folder = await place.folder.getDirectoryHandle(generation, {create: true})
-    const db = await bootOneFile(folder, {onDamage, onStopped: noting(place, generation)})
+    const handles = await openHandles(folder, oneFileNames)
+    const db = await bootOneFile(handles, {onDamage, onStopped: noting(place, generation)})
     await orClose(db, () => requireGeneration(db, generation))
-    return db
+    return {db, handles}
   })
 }
 
@@ -164,17 +177,24 @@ async function begin(
   // Without a database to give up, one that is begun and not finished is nobody's; else the old one counts until then.
   if (!given) await writeMarker(folder, {...marker, ready: false})
   const inside = await folder.getDirectoryHandle(generation, {create: true})
-  const db = await bootOneFile(inside, {loadDataDir, onDamage: 'stop', onStopped: noting(place, generation)})
+  const handles = await openHandles(inside, oneFileNames)
+  const db = await bootOneFile(handles, {loadDataDir, onDamage: 'stop', onStopped: noting(place, generation)})
   await orClose(db, async () => {
     await writeGeneration(db, generation)
     await writeMarker(folder, marker)
   })
-  return {db, fresh: true, marker}
+  return {db, handles, fresh: true, marker}
 }
 
-function previousOf(folder: FileSystemDirectoryHandle, marker: Marker): Previous | null {
+async function previousOf(folder: FileSystemDirectoryHandle, marker: Marker): Promise<Previous | null> {
   const {salvage} = marker
-  if (!salvage) return null
+  if (!salvage) {
+    const cleared = await clearedIn(folder)
+    if (!cleared) return null
+    const detail = 'The files of the database had lost their names.'
+    const open = () => Promise.reject(new HoldfastError('not_found', 'Nothing is left of it.'))
+    return {cause: 'cleared', detail, setAside: null, open, done: cleared.done}
+  }
   return {
     cause: salvage.cause,
     detail: salvage.detail,

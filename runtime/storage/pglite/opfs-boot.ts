@@ -13,10 +13,10 @@ export type BootOptions = DamageOptions & {
   onStopped?: Stopped | undefined
 }
 
-/** Starts Postgres on the three files of a generation's folder. */
-export async function bootOneFile(folder: FileSystemDirectoryHandle, options: BootOptions): Promise<PGlite> {
+/** Starts Postgres on the three files of a generation; they are closed if it does not start. */
+export async function bootOneFile(handles: readonly Handle[], options: BootOptions): Promise<PGlite> {
   const {loadDataDir, onStopped, ...rest} = options
-  const fs = await openFilesystem(folder)
+  const fs = filesystemOn(handles)
   try {
     // An empty one would be filled as if nothing had ever been here.
     if (fs.isEmpty && !loadDataDir) throw emptied()
@@ -27,8 +27,7 @@ export async function bootOneFile(folder: FileSystemDirectoryHandle, options: Bo
   }
 }
 
-async function openFilesystem(folder: FileSystemDirectoryHandle): Promise<OneFileFilesystem> {
-  const handles = await openHandles(folder, oneFileNames)
+function filesystemOn(handles: readonly Handle[]): OneFileFilesystem {
   const [data, first, second] = handles as [Handle, Handle, Handle]
   try {
     return new OneFileFilesystem({data, trees: [first, second]})

@@ -1,5 +1,6 @@
 import type {PGlite} from '@electric-sql/pglite'
 import type {Environment} from '../../protocol/environment.ts'
+import {HoldfastError} from '../../protocol/errors.ts'
 import type {EventId, SessionId} from '../../protocol/ids.ts'
 import type {RecoveredSession, Recovery, StorageKind} from '../../protocol/recovery.ts'
 import type {DeviceStore, Projection} from '../device-store.ts'
@@ -11,6 +12,7 @@ import type {OutboxRecord} from '../outbox/outbox-record.ts'
 import {applyRecord, emptyOutbox, type KeptEvent, type OutboxState} from '../outbox/outbox-state.ts'
 import type {DeviceDatabase, Previous} from '../pglite/device-database.ts'
 import {stopDatabase} from '../pglite/fail-stop.ts'
+import {keepHouse} from '../pglite/housekeeping.ts'
 import {pgliteMemory} from '../pglite-memory.ts'
 import {rows} from '../pglite-rows.ts'
 import {openPGliteStore} from '../pglite-store.ts'
@@ -47,12 +49,12 @@ export async function openDeviceStore(
   const loaded = await outbox.load()
   const salvaged = previous && (await salvageFrom(previous))
   const unsent = merged(loaded.state, salvaged?.unsent ?? emptyOutbox())
-  await restoreDevice(db, unsent)
+  await restoreDevice(db, inner, unsent)
   const found = await compare(db, inner, {unsent, salvaged, projections})
   await restoreMemory(db, memory, unsent)
   const report = {...found, whole: loaded.whole || (salvaged?.whole ?? false), known: loaded.state.device !== null}
   const recovery = reportOf(database, report, salvaged, environment) ?? loaded.state.recovery
-  const device = () => deviceRecord(inner, unsent)
+  const device = () => deviceRecord(inner)
   await levelOutbox(outbox, inner, {
     state: loaded.state,
     whole: loaded.whole,
@@ -66,8 +68,18 @@ export async function openDeviceStore(
   const write = (records: readonly OutboxRecord[], options: {flush: boolean}) =>
     outbox.write(records, options).catch(error => Promise.reject(stopDatabase(db, error)))
   const guard = {write, rewrite: () => outbox.rewrite(), holds: (id: EventId) => outbox.holds(id)}
+  const guarded = guardStore(inner, guard, device)
+  const house = keepHouse(db)
   return {
-    store: {...guardStore(inner, guard, device), highWater: session => unsent.marks.get(session)?.head ?? 0},
+    store: {
+      ...guarded,
+      highWater: session => unsent.marks.get(session)?.head ?? 0,
+      transaction: async work => {
+        const result = await guarded.transaction(work)
+        house.wrote()
+        return result
+      },
+    },
     memory: guardMemory(memory, guard),
     kind,
     recovery,
@@ -102,17 +114,32 @@ function merged(first: OutboxState, second: OutboxState): OutboxState {
   }
 }
 
-async function restoreDevice(db: PGlite, {device}: OutboxState): Promise<void> {
+/**
+ * The device keeps its id, its owner and its user's wish: a database that begins anew must not become anybody else's. [ID-6]
+ *
+ * @throws HoldfastError `other_person` when the outbox is of another person than the database
+ */
+async function restoreDevice(db: PGlite, store: DeviceStore, {device}: OutboxState): Promise<void> {
   if (!device) return
   await db.query('insert into holdfast_device (id, online) values ($1, $2) on conflict do nothing', [
     device.device,
     device.online,
   ])
+  const {owner} = device
+  if (!owner) return
+  const known = await store.owner()
+  if (known && (known.subject !== owner.subject || (known.tenant && owner.tenant && known.tenant !== owner.tenant))) {
+    throw new HoldfastError('other_person', 'The database and the outbox in this place belong to two people.')
+  }
+  await db.query('update holdfast_device set tenant = $1, subject = $2 where subject is null', [
+    owner.tenant,
+    owner.subject,
+  ])
 }
 
-async function deviceRecord(store: DeviceStore, {device}: OutboxState): Promise<OutboxRecord> {
+async function deviceRecord(store: DeviceStore): Promise<OutboxRecord> {
   const {id, online} = await store.device()
-  return {type: 'device', device: id, online, owner: device?.owner ?? null}
+  return {type: 'device', device: id, online, owner: await store.owner()}
 }
 
 type Compared = {

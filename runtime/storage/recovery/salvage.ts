@@ -1,7 +1,15 @@
 import type {PGlite} from '@electric-sql/pglite'
 import type {BlobId} from '../../protocol/blob.ts'
 import type {Envelope, LoggedEvent} from '../../protocol/event.ts'
-import {deviceIdSchema, type EventId, type MemoryChangeId, type MemoryId, type SessionId} from '../../protocol/ids.ts'
+import {
+  deviceIdSchema,
+  type EventId,
+  type MemoryChangeId,
+  type MemoryId,
+  type SessionId,
+  subjectIdSchema,
+  type TenantId,
+} from '../../protocol/ids.ts'
 import {memoryChangeSchema, memoryProposalSchema} from '../../protocol/memory.ts'
 import type {ErasedSession} from '../device-store.ts'
 import {decodeRecord, encodeRecord, type OutboxRecord} from '../outbox/outbox-record.ts'
@@ -32,6 +40,7 @@ type EventRow = {
   divergence: string | null
   based_on: number | null
 }
+type DeviceRow = {id: string; online: boolean; tenant?: string | null; subject?: string | null}
 type SessionRow = {id: string; title: string | null; head: number; device_seq: number}
 type BlobRow = {session: string; id: string; bytes: string}
 type ChangeRow = {id: string; item: string; body: string; not_before: number; refused: string | null}
@@ -62,9 +71,11 @@ async function unsentOf(
     const checked = decodeRecord(encodeRecord(record))
     if (checked) applyRecord(state, checked)
   }
-  const [device] = (await read<{id: string; online: boolean}>(db, 'holdfast_device')).rows
+  const [device] = (await read<DeviceRow>(db, 'holdfast_device')).rows
   const id = deviceIdSchema.safeParse(device?.id)
-  if (id.success) add({type: 'device', device: id.data, online: device?.online ?? true, owner: null})
+  const subject = subjectIdSchema.safeParse(device?.subject)
+  const owner = subject.success ? {tenant: (device?.tenant ?? null) as TenantId | null, subject: subject.data} : null
+  if (id.success) add({type: 'device', device: id.data, online: device?.online ?? true, owner})
   for (const {id: session, head, device_seq: seq} of sessions.rows) {
     add({type: 'confirmed', session: session as SessionId, head: Number(head), deviceSeq: Number(seq), events: []})
   }
