@@ -8,7 +8,9 @@ import {defineConfig} from 'vitest/config'
 import {preparedDataDirPlugin} from './runtime/storage/prepared/vite-plugin.ts'
 import ClosingLine from './test/support/closing-line.ts'
 import {devServer} from './web-demo/build/dev-server.ts'
+import {keepEarlier} from './web-demo/build/keep-earlier.ts'
 import {precompress} from './web-demo/build/precompress.ts'
+import {withIntegrity} from './web-demo/build/with-integrity.ts'
 
 const here = import.meta.dirname
 const at = (...path: string[]) => join(here, ...path)
@@ -83,7 +85,8 @@ function onlyFor(environment: string, plugins: PluginOption[]): PluginOption[] {
 const offline = () =>
   VitePWA({
     strategies: 'generateSW',
-    registerType: 'autoUpdate',
+    // An open page goes on with its own build, offline too, until the person asks for the newer one.
+    registerType: 'prompt',
     // The page registers it itself: an inline script would need a hole in the Content-Security-Policy.
     injectRegister: null,
     manifest: {
@@ -97,12 +100,17 @@ const offline = () =>
       globPatterns: ['**/*.{html,js,css,wasm,data,bin,svg,png,woff2,webmanifest}'],
       globIgnores: ['**/initdb-*.wasm'],
       maximumFileSizeToCacheInBytes: 32 * 1024 * 1024,
+      manifestTransforms: [withIntegrity(at('dist/page'))],
       navigateFallback: '/index.html',
       navigateFallbackDenylist: [/^\/v1\//, /^\/demo\//],
     },
   })
 
+/** Pages of two builds can be open at once, and the newer one leads: names of builds sort by their age. */
+const build = JSON.stringify(new Date().toISOString())
+
 export default defineConfig({
+  define: {__BUILD__: build},
   // Vitest runs over the whole repository; the page's own root is where its index.html lies.
   root: process.env.VITEST ? here : at('web-demo'),
   plugins: [preparedDataDir(), devServer(), ...onlyFor('client', [react(), offline(), precompress(at('dist/page'))])],
@@ -113,6 +121,7 @@ export default defineConfig({
   environments: {client: page, server, lib},
   builder: {
     async buildApp({build, environments}) {
+      await keepEarlier(at('dist/page'), at('dist/earlier'))
       for (const name of ['client', 'server', 'lib']) await build(environments[name]!)
     },
   },

@@ -61,8 +61,8 @@ export function serveAgent<Served extends Agent>(
   const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
-    async open(config, {name, feed, crash}) {
-      const database = await openBrowserDatabase({name, onStopped: crash})
+    async open(config, {name, feed, crash, epoch, tookOver}) {
+      const database = await openBrowserDatabase({name, onStopped: crash, term: {epoch, tookOver}})
       const tokens = new TokenKeeper({
         ...systemEnvironment,
         // A page brings it, by `set`.

@@ -4,6 +4,7 @@ import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
 import {demoToken} from './token.ts'
+import {updates} from './updates.ts'
 import {deviceName} from './words/device.ts'
 
 let runtime: Promise<BrowserRuntime> | null = null
@@ -23,6 +24,7 @@ export const browserServices: Services = {
   shop: async () => {
     return shopSchema.parse(await fetchJson('/demo/shop'))
   },
+  updates,
   reload: () => location.reload(),
 }
 
@@ -31,6 +33,7 @@ function openDesk(): Promise<BrowserRuntime> {
     worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
     // Each person has a database of their own: what Maya wrote is not Theo's to push.
     name: 'desk-maya',
+    build: __BUILD__,
     sync: {url: location.origin, token: demoToken('maya')},
   })
   opening.catch(() => {

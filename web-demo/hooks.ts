@@ -1,4 +1,5 @@
 import {useCallback, useEffect, useState, useSyncExternalStore} from 'react'
+import {type Problem, problemOf} from './words/problem.ts'
 
 /** The latest value of a subscription; starts again when the source changes, and forgets the old source's value. */
 export function useLatest<Value>(
@@ -10,22 +11,36 @@ export function useLatest<Value>(
   return held.from === subscribe ? held.value : initial
 }
 
-export type Run = (action: () => Promise<unknown>) => Promise<boolean>
+/** `about` names what the action is about: its next success takes back what its last failure said. */
+export type Run = (action: () => Promise<unknown>, about?: string) => Promise<boolean>
 
-/** Runs what a click asks for; what it throws becomes a sentence on the page instead of a silent nothing. */
-export function useAction(): {problem: string | null; run: Run; dismiss: () => void} {
-  const [problem, setProblem] = useState<string | null>(null)
-  const run = useCallback<Run>(async action => {
-    try {
-      await action()
-      setProblem(null)
-      return true
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error))
-      return false
-    }
-  }, [])
-  return {problem, run, dismiss: useCallback(() => setProblem(null), [])}
+export type ShownProblem = Problem & {id: string}
+
+const mostProblems = 3
+
+/**
+ * Runs what a click asks for; what it throws becomes a sentence on the page instead of a silent nothing. It stays until it
+ * is dismissed or the same thing works: the success of one action says nothing about another.
+ */
+export function useAction(): {problems: readonly ShownProblem[]; run: Run; dismiss: (id: string) => void} {
+  const [problems, setProblems] = useState<readonly ShownProblem[]>([])
+  const dismiss = useCallback((id: string) => setProblems(before => before.filter(problem => problem.id !== id)), [])
+  const run = useCallback<Run>(
+    async (action, about) => {
+      try {
+        await action()
+        if (about !== undefined) dismiss(about)
+        return true
+      } catch (error) {
+        const problem = problemOf(error)
+        const id = about ?? problem.words
+        setProblems(before => [...before.filter(shown => shown.id !== id), {...problem, id}].slice(-mostProblems))
+        return false
+      }
+    },
+    [dismiss],
+  )
+  return {problems, run, dismiss}
 }
 
 /** The path and query of the page, and a way to change them that keeps the page alive. */

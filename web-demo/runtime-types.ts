@@ -10,6 +10,7 @@ export type {
   MemoryRecord,
   MemoryView,
   ModelView,
+  Opening,
   Passport,
   RecalledMemory,
   Session,

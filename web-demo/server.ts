@@ -13,6 +13,7 @@ try {
     ...(process.env.HOLDFAST_BEGIN_ANEW && {beginAnew: process.env.HOLDFAST_BEGIN_ANEW}),
     // Built into dist/server, beside dist/page.
     pageDir: fileURLToPath(new URL('../page/', import.meta.url)),
+    earlierDir: fileURLToPath(new URL('../earlier/', import.meta.url)),
     port: portFrom(process.env.PORT ?? '8787'),
     ...(process.env.HOST && {host: process.env.HOST}),
     model: modelSettings(process.env),

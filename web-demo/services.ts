@@ -2,6 +2,7 @@ import {createContext, use} from 'react'
 import type {Person} from './people.ts'
 import type {BrowserRuntime, Inbox} from './runtime-types.ts'
 import type {Shop} from './shop/order.ts'
+import type {Updates} from './updates.ts'
 
 /** Everything that the page needs from outside: the page itself opens nothing and fetches nothing. */
 export interface Services {
@@ -10,6 +11,7 @@ export interface Services {
   /** Of whoever works at the approvals page. */
   inbox(person: Person): Inbox
   shop(): Promise<Shop>
+  updates: Updates
   reload(): void
 }
 

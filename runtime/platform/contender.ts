@@ -1,5 +1,5 @@
 import {HoldfastError} from '../protocol/errors.ts'
-import {causeOfError, type Opening, sameOpening} from '../protocol/opening.ts'
+import {causeOfError, type Opening, type OpeningCause, sameOpening} from '../protocol/opening.ts'
 import {type Build, isNewer} from './build.ts'
 import {type Deadlines, delay} from './deadline.ts'
 import {type Drainable, drainable} from './drainable.ts'
@@ -7,6 +7,7 @@ import {openFeed} from './feed.ts'
 import {diagnoseFiles} from './file-diagnosis.ts'
 import type {HostContext, HostOptions, Opened} from './host-worker.ts'
 import {type Leadership, type LeadershipMessage, type Link, openLeadership} from './leadership.ts'
+import {channelNames} from './locks.ts'
 import {paceMs} from './pace.ts'
 import {connectService, exposeService, methodProxy} from './rpc.ts'
 import {type Silence, silence} from './silence.ts'
@@ -47,6 +48,8 @@ export class Contender<S extends object, Config> {
   #yielding = false
   #shown: Opening | null = null
   #owner: string | null = null
+  /** The owner that the database was taken from. */
+  #predecessor: string | null = null
   #older: {leader: string; since: number} | null = null
   #successor: string | null = null
   #yielded: (() => void) | null = null
@@ -69,15 +72,21 @@ export class Contender<S extends object, Config> {
 
   async run(): Promise<void> {
     const since = performance.now()
+    let kept: Ownership | null = null
     for (let failures = 0; ; ) {
-      const ownership = await this.#own()
+      const ownership: Ownership = kept ?? (await this.#own())
+      kept = null
       this.#showDatabase(failures + 1)
       try {
         await this.#lead(ownership)
         failures = 0
       } catch (error) {
-        ownership.release()
-        this.#leadership.follow()
+        // Another worker that got the lock would not know that the owner before may still hold the files.
+        if (ownership.tookOver && !this.#stolen) kept = ownership
+        else {
+          ownership.release()
+          this.#leadership.follow()
+        }
         failures += 1
         await this.#failed(HoldfastError.from(error), failures, performance.now() - since)
       }
@@ -96,7 +105,10 @@ export class Contender<S extends object, Config> {
     this.#line = line
     const ownership = await line.owned
     this.#line = null
-    if (ownership.tookOver && this.#owner) this.#leadership.depose(this.#owner)
+    if (ownership.tookOver) {
+      this.#predecessor = this.#owner
+      if (this.#owner) this.#leadership.depose(this.#owner)
+    }
     return ownership
   }
 
@@ -106,7 +118,7 @@ export class Contender<S extends object, Config> {
     const context: HostContext = {
       name,
       epoch: crypto.randomUUID(),
-      tookOver,
+      tookOver: tookOver && (await this.#predecessorLives()),
       feed: openFeed(name),
       crash: error => this.#crash(error),
     }
@@ -130,6 +142,14 @@ export class Contender<S extends object, Config> {
     release()
   }
 
+  /** Every worker holds a lock for as long as it lives, frozen or not. */
+  async #predecessorLives(): Promise<boolean> {
+    if (this.#predecessor === null) return true
+    const {held = []} = await navigator.locks.query()
+    const lock = channelNames.alive(this.start.name, this.#predecessor)
+    return held.some(({name}) => name === lock)
+  }
+
   async #close(served: Drainable, opened: Opened<S>): Promise<void> {
     const {target, id} = this.start
     await served.drain(drainMs)
@@ -146,13 +166,20 @@ export class Contender<S extends object, Config> {
   async #failed(error: HoldfastError, failures: number, elapsedMs: number): Promise<void> {
     const busy = error.code === 'database_locked' && elapsedMs < busyPatienceMs
     if (!busy) this.start.target.fail(error, {forGood: true})
-    const told = causeOfError(error.toBody())
-    const cause = told.kind === 'unknown' ? ((await diagnoseFiles()) ?? told) : told
+    const cause = causeOfError(error.toBody())
+    if (cause.kind === 'unknown') return this.#spent((await diagnoseFiles()) ?? cause)
     const waitMs = paceMs(busy ? 0 : failures)
     const nextAt = Date.now() + waitMs
     if (cause.kind === 'newer_data') this.#show({state: 'failed', cause, ways: ['reload']})
     else this.#show({state: 'opening', step: 'database', since: Date.now(), attempt: failures + 1, cause, nextAt})
     await delay(waitMs)
+  }
+
+  /** An engine whose files were wrong when it was loaded is not loaded again in the same worker. */
+  async #spent(cause: OpeningCause): Promise<void> {
+    this.#leadership.close()
+    this.start.tell({holdfast: 'spent', cause})
+    await new Promise(() => {})
   }
 
   /** Another worker took the lock and owns the database now. This worker crashes on purpose, and its page starts another. */

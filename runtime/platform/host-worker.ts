@@ -52,7 +52,7 @@ export function hostWorker<S extends object, Config>(options: HostOptions<S, Con
     const {name, config, port, deadlines, loadedAt} = message
     const target = createTarget(options.retry ?? [])
     const hide = exposeService(methodProxy(target.call), port)
-    tell({holdfast: 'ready', retry: options.retry ?? [], worker: id, script: location.href})
+    tell({holdfast: 'ready', retry: options.retry ?? [], worker: id})
     const build = {id: message.build ?? location.href, ordered: message.build !== null, loadedAt}
     const start = {id, name, config: config as Config, deadlines, build, target, hide, tell}
     // Others watch this lock from the first word that they exchange with this worker: it must be held before.

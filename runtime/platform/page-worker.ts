@@ -1,5 +1,6 @@
 import type {Deadlines} from './deadline.ts'
 import {watchHeartbeat} from './heartbeat.ts'
+import {makeWorker} from './make-worker.ts'
 import {connectService} from './rpc.ts'
 import type {Call} from './target.ts'
 import {isOurs, type ToPage, type ToWorker} from './worker-messages.ts'
@@ -17,6 +18,8 @@ export interface WorkerStart extends Deadlines {
 
 export interface PageWorker {
   call: Call
+  /** Where the worker's script is; null when `worker` did not make it itself. */
+  script: string | null
   /** Terminates the worker and rejects what it had not answered. */
   stop(reason: string): void
 }
@@ -29,7 +32,7 @@ export function startPageWorker(
   {worker: make, name, config, build, ...deadlines}: WorkerStart,
   {hear, died}: {hear(message: ToPage): void; died(death: Death): void},
 ): PageWorker {
-  const worker = make()
+  const {worker, script} = makeWorker(make)
   const {port1, port2} = new MessageChannel()
   const connection = connectService(port1, deadlines)
   const post = (message: ToWorker, transfer: Transferable[] = []) => worker.postMessage(message, transfer)
@@ -56,6 +59,7 @@ export function startPageWorker(
 
   return {
     call: connection.call,
+    script,
     stop(reason) {
       heartbeat.stop()
       worker.onerror = null

@@ -1,12 +1,6 @@
 import {type OpeningCause, openingCause} from '../protocol/opening.ts'
 import {forgetCached} from './cached-files.ts'
 
-/** Where this page last loaded a worker's script from; null where the browser does not tell. */
-export function lastWorkerScript(startedAt: number): string | null {
-  const loaded = performance.getEntriesByType('resource').filter(({startTime}) => startTime >= startedAt - 1)
-  return loaded.find(({name}) => /worker[^/]*\.m?js/i.test(name))?.name ?? null
-}
-
 /** Why the script of a worker was not loaded, found out by asking for it once more. */
 export async function diagnoseScript(script: string | null, details: string): Promise<OpeningCause> {
   if (script === null) return openingCause('unreachable', details)

@@ -6,6 +6,7 @@ import {openFeed} from './feed.ts'
 import {missingFeatures} from './locks.ts'
 import {createObservable, type Observable} from './observable.ts'
 import {answerForWorker} from './page-answer.ts'
+import {createOpening} from './page-opening.ts'
 import type {WorkerStart} from './page-worker.ts'
 import {methodProxy, type Remote} from './rpc.ts'
 import {createTarget} from './target.ts'
@@ -44,7 +45,7 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
   const missing = missingFeatures()
   if (missing.length > 0) return inertClient(missing)
   const role = createObservable<Role>('starting')
-  const opening = createObservable<Opening>(startingScript())
+  const opening = createOpening()
   const newerBuild = createObservable<Build | null>(null)
   const feed = openFeed(options.name)
   const pageAnswer = answerForWorker(options.name, opening)
@@ -62,11 +63,9 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
     lost() {
       pageAnswer.worker(null)
       role.set('starting')
-      opening.set(startingScript())
+      opening.begin()
     },
-    failed({cause, failures, nextAt}) {
-      opening.set({state: 'opening', step: 'script', since: Date.now(), attempt: failures + 1, cause, nextAt})
-    },
+    failed: opening.failed,
   })
 
   // A page in the back/forward cache keeps its locks, and every other tab would wait behind it.
@@ -108,10 +107,6 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
       pageAnswer.pause()
     },
   }
-}
-
-function startingScript(): Opening {
-  return {state: 'opening', step: 'script', since: Date.now(), attempt: 1, cause: null, nextAt: null}
 }
 
 /** Stands in where nothing can run, so that the page can still say why. */

@@ -2,7 +2,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import {type OpeningCause, openingCause} from '../protocol/opening.ts'
 import {paceMs} from './pace.ts'
 import {type Death, type PageWorker, startPageWorker, type WorkerStart} from './page-worker.ts'
-import {diagnoseScript, lastWorkerScript} from './script-diagnosis.ts'
+import {diagnoseScript} from './script-diagnosis.ts'
 import type {Target} from './target.ts'
 import type {ToPage} from './worker-messages.ts'
 
@@ -31,7 +31,8 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   let unanswered = 0
   let startedAt = 0
   let crashes = 0
-  let script: string | null = null
+  /** Workers in a row that could not open the database and can do so no more. */
+  let spent = 0
 
   function start(): void {
     if (current) return
@@ -47,11 +48,13 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   }
 
   function heard(message: ToPage): void {
-    if (message.holdfast === 'ready') {
-      unanswered = 0
-      script = message.script
-    }
+    if (message.holdfast === 'ready') unanswered = 0
+    if (message.holdfast === 'opening' && message.opening.state === 'open') spent = 0
     hear(message)
+    if (message.holdfast !== 'spent') return
+    spent += 1
+    stop(message.cause.details)
+    again(message.cause, spent)
   }
 
   function stop(reason: string): void {
@@ -65,13 +68,13 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   }
 
   function died(death: Death): void {
-    const failedAt = startedAt
+    const script = current?.script ?? null
     const neverRan = unanswered > 0
     crashes = performance.now() - startedAt < crashRow.withinMs ? crashes + 1 : 0
     stop(`The worker ended: ${death.details}`)
     if (neverRan) {
       restart = setTimeout(start, paceMs(unanswered))
-      void causeOf(death, failedAt).then(cause => !current && again(cause))
+      void causeOf(death, script).then(cause => !current && again(cause))
       return
     }
     const waitMs = crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** (crashes - 2), crashRow.longestMs)
@@ -79,15 +82,15 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
     restart = setTimeout(start, waitMs)
   }
 
-  async function causeOf({how, details}: Death, startedAt: number): Promise<OpeningCause> {
-    if (how === 'not_loaded') return diagnoseScript(script ?? lastWorkerScript(startedAt), details)
+  async function causeOf({how, details}: Death, script: string | null): Promise<OpeningCause> {
+    if (how === 'not_loaded') return diagnoseScript(script, details)
     return openingCause(how === 'silent' ? 'no_answer' : 'script_error', details)
   }
 
-  function again(cause: OpeningCause): void {
+  function again(cause: OpeningCause, failures = unanswered): void {
     clearTimeout(restart)
-    const waitMs = paceMs(unanswered)
-    tell(cause, unanswered, waitMs)
+    const waitMs = paceMs(failures)
+    tell(cause, failures, waitMs)
     target.fail(new HoldfastError('internal', cause.message, {details: {opening: cause.kind}}), {forGood: true})
     restart = setTimeout(start, waitMs)
   }

@@ -1,4 +1,4 @@
-import type {Opening} from '../protocol/opening.ts'
+import type {Opening, OpeningCause} from '../protocol/opening.ts'
 import type {Build} from './build.ts'
 import type {Deadlines} from './deadline.ts'
 
@@ -18,9 +18,11 @@ export type ToWorker =
 
 export type ToPage =
   /** The worker's script runs and serves; nothing is opened yet. */
-  | {holdfast: 'ready'; retry: readonly string[]; worker: string; script: string}
+  | {holdfast: 'ready'; retry: readonly string[]; worker: string}
   | {holdfast: 'role'; role: Role}
   | {holdfast: 'opening'; opening: Opening}
+  /** The database engine is not usable in this worker any more, and the next one may have better luck. */
+  | {holdfast: 'spent'; cause: OpeningCause}
   /** Another tab runs a newer build than this page. */
   | {holdfast: 'newer'; build: Build}
   | {holdfast: 'pong'}

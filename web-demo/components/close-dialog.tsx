@@ -4,8 +4,8 @@ import {limits} from '../../runtime/index.ts'
 import {useAction} from '../hooks.ts'
 import type {Connection, SessionView} from '../runtime-types.ts'
 import {closingSentences} from '../words/closing.ts'
-import {Banner} from './banner.tsx'
 import {isOver, OverLimit} from './over-limit.tsx'
+import {Problems} from './problems.tsx'
 
 type Props = {
   view: SessionView
@@ -18,7 +18,7 @@ type Props = {
 
 /** Says what closing means for this very conversation before it is done, because nothing undoes it. */
 export function CloseDialog({view, connection, open, onOpenChange, onClose}: Props) {
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const [reason, setReason] = useState('')
   const [closing, setClosing] = useState(false)
   // Nothing that cannot be undone is one key away, and no keyboard covers the text on a phone.
@@ -33,7 +33,7 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
     <AlertDialog.Root
       open={open}
       onOpenChange={next => {
-        dismiss()
+        for (const {id} of problems) dismiss(id)
         onOpenChange(next)
       }}
     >
@@ -46,7 +46,7 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
               <li key={sentence}>{sentence}</li>
             ))}
           </AlertDialog.Description>
-          {problem && <Banner tone="bad">{problem}</Banner>}
+          <Problems problems={problems} onDismiss={dismiss} />
           <label className="dialog-label" htmlFor="close-reason">
             Reason, if there is something to say
           </label>

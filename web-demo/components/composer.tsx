@@ -11,21 +11,25 @@ type Props = {
   /** What the unsent text is kept under; another key has another text. */
   keptUnder: string
   underWay: boolean
+  /** The text was sent and waits for the conversation to open. */
+  waiting: boolean
   onSend: (text: string, policy: BusyPolicy) => Promise<boolean>
+  onTakeBack: () => void
   onStop: () => void
 }
 
 /** Unsent text survives a reload, and is cleared only after the message is durable. */
-export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
+export function Composer({keptUnder, underWay, waiting, onSend, onTakeBack, onStop}: Props) {
   const {text, isKept, setText, clearIfStill} = useKeptText(keptUnder)
-  const [sending, setSending] = useState(false)
+  const sending = useRef(new Set<string>())
   const [policy, setPolicy] = useState<BusyPolicy>('steer')
   const field = useRef<HTMLTextAreaElement>(null)
   const send = async () => {
-    if (sending || text.trim() === '' || isOver(text, limits.messageCharacters)) return
-    setSending(true)
+    if (sending.current.has(keptUnder) || text.trim() === '' || isOver(text, limits.messageCharacters)) return
+    // A text that waits for its conversation keeps no other conversation from being written to.
+    sending.current.add(keptUnder)
     if (await onSend(text.trim(), policy)) clearIfStill(text)
-    setSending(false)
+    sending.current.delete(keptUnder)
     field.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -38,6 +42,15 @@ export function Composer({keptUnder, underWay, onSend, onStop}: Props) {
       {underWay && <PolicyChoice value={policy} onChange={setPolicy} />}
       <div className="composer-notes">
         <OverLimit id="composer-over" text={text} limit={limits.messageCharacters} />
+        {waiting && (
+          <p className="composer-waiting" role="status">
+            <Icon name="clock" />
+            This is sent as soon as the conversation is open.
+            <button type="button" className="button" onClick={onTakeBack}>
+              Take back
+            </button>
+          </p>
+        )}
         {!isKept && (
           <p className="over-limit" role="status">
             This browser cannot keep the text when the page is closed. Copy it first.

@@ -3,8 +3,8 @@ import {keepComposing} from '../enter.ts'
 import {useAction} from '../hooks.ts'
 import type {ApproverKey, Inbox, InboxState} from '../runtime-types.ts'
 import {deviceName, keyWords, sortedKeys} from '../words/device.ts'
-import {Banner} from './banner.tsx'
 import {isOver, OverLimit} from './over-limit.tsx'
+import {Problems} from './problems.tsx'
 import {StatusDot} from './status-dot.tsx'
 
 /** Characters of a device's name that the server takes. */
@@ -14,7 +14,7 @@ type Props = {inbox: Inbox; state: InboxState}
 
 /** Which devices of this person may sign decisions while there is no connection, this one first. [APP-4] */
 export function DecidingDevices({inbox, state: {ownKey, keys, connection, decisions}}: Props) {
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const apart = connection.state !== 'live' && connection.state !== 'polling'
   const waiting = decisions.some(({refused}) => refused === null)
   return (
@@ -31,11 +31,7 @@ export function DecidingDevices({inbox, state: {ownKey, keys, connection, decisi
             : 'Without a connection there is nothing to decide with here, until you add this device.'}
         </p>
       </div>
-      {problem && (
-        <Banner tone="bad" onDismiss={dismiss}>
-          {problem}
-        </Banner>
-      )}
+      <Problems problems={problems} onDismiss={dismiss} />
       {apart && <p>Devices can be added and revoked when the server is back.</p>}
       {!ownKey && <AddDevice disabled={apart} onAdd={label => run(() => inbox.addDevice(label))} />}
       {keys?.length === 0 && <p>No device of yours can decide offline yet.</p>}

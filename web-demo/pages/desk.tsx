@@ -11,25 +11,30 @@ import {EmptyDesk} from '../components/empty-desk.tsx'
 import {EndedNote} from '../components/ended-note.tsx'
 import {MissingNote} from '../components/missing-note.tsx'
 import {ModelViewDialog} from '../components/model-view-dialog.tsx'
+import {Notices} from '../components/notices.tsx'
+import {OpeningNote} from '../components/opening-note.tsx'
+import {Problems} from '../components/problems.tsx'
 import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
 import {SessionMenu} from '../components/session-menu.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
-import type {BusyPolicy, StepRef} from '../runtime-types.ts'
+import type {StepRef} from '../runtime-types.ts'
 import {kept, moveToNew} from '../unsent.ts'
 import {endedWords} from '../words/closing.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
 import {useAvoided} from './use-crash-marks.ts'
-import {titleFrom, useDevice, useErasedUnsent, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+import {useDevice, useErasedUnsent, useResumeLatest, useRuntime, useSession} from './use-desk.ts'
+import {newConversation, useSending} from './use-sending.ts'
 
 export function Desk({sessionId}: {sessionId: string | null}) {
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
   const {avoided, retry: retryShowing} = useAvoided(sessionId)
-  const {session, view, opening, missing} = useSession(runtime, avoided ? null : sessionId, device.connection)
+  const {session, view, opening, missing} = useSession(runtime, avoided ? null : sessionId, device)
+  const sending = useSending(run)
   const [drawer, setDrawer] = useState<'sessions' | 'details' | null>(null)
   const [lookedAt, setLookedAt] = useState<StepRef | null>(null)
   const [standing, setStanding] = useState<{session: string; sentence: string | null} | null>(null)
@@ -40,18 +45,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     setDrawer(null)
     navigate(addressOf(id))
   }, [])
-  const send = (text: string, policy: BusyPolicy = 'steer') =>
-    run(async () => {
-      if (session) {
-        const taken = await session.send(text, {policy})
-        if (taken.id !== session.id) navigate(addressOf(taken.id))
-        return
-      }
-      if (!runtime) throw new Error('The desk is still opening; your text stays here.')
-      const started = await runtime.openSession({agent: 'desk', title: titleFrom(text)})
-      await started.send(text)
-      navigate(addressOf(started.id))
-    })
+  const sendTo = sessionId ?? newConversation
   const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
   const branch = useCallback(
     (after: number) => {
@@ -116,11 +110,9 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             </Drawer>
           }
         />
-        {problem && (
-          <Banner tone="bad" onDismiss={dismiss}>
-            {problem}
-          </Banner>
-        )}
+        <Notices runtime={runtime} />
+        {view && <OpeningNote opening={device.opening} above />}
+        <Problems problems={problems} onDismiss={dismiss} />
         {standing?.session === sessionId && standing?.sentence && (
           <Banner tone="waiting" onDismiss={() => setStanding(null)}>
             {standing.sentence}
@@ -133,9 +125,9 @@ export function Desk({sessionId}: {sessionId: string | null}) {
         ) : missing ? (
           <MissingNote {...missing} />
         ) : opening || device.sessions === null ? (
-          <DeskSkeleton />
+          <DeskSkeleton opening={device.opening} />
         ) : (
-          <EmptyDesk onTry={text => void send(text)} />
+          <EmptyDesk onTry={text => void sending.send(newConversation, text)} />
         )}
         {view && (
           <RunFoot
@@ -152,9 +144,11 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
         ) : (
           <Composer
-            keptUnder={sessionId ?? 'new'}
+            keptUnder={sendTo}
             underWay={view !== null && isUnderWay(view.status)}
-            onSend={send}
+            waiting={sending.waits(sendTo)}
+            onSend={(text, policy) => sending.send(sendTo, text, policy)}
+            onTakeBack={() => sending.takeBack(sendTo)}
             onStop={stop}
           />
         )}

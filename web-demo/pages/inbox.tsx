@@ -6,6 +6,7 @@ import {DecidingDevices} from '../components/deciding-devices.tsx'
 import {DelegationPanel} from '../components/delegation-panel.tsx'
 import {KeptDecisions} from '../components/kept-decisions.tsx'
 import {PersonChoice} from '../components/person-choice.tsx'
+import {Problems} from '../components/problems.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {UncertainCard} from '../components/uncertain-card.tsx'
 import {useAction} from '../hooks.ts'
@@ -18,7 +19,7 @@ import {useShop} from './use-shop.ts'
 
 export function InboxPage({person}: {person: Person}) {
   const {inbox, state} = useInbox(person)
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const {shop} = useShop(15_000)
   // Before anything was ever seen there is nothing to show, not even that there is nothing.
   const seen = state !== null && state.seenAt !== null
@@ -32,11 +33,7 @@ export function InboxPage({person}: {person: Person}) {
         {state && <StatusDot {...connectionWords(state.connection)} />}
         <PersonChoice person={person} />
       </div>
-      {problem && (
-        <Banner tone="bad" onDismiss={dismiss}>
-          {problem}
-        </Banner>
-      )}
+      <Problems problems={problems} onDismiss={dismiss} />
       {state && <OutOfReach state={state} />}
       <Part name="What you decided on this device" shows={state}>
         <KeptDecisions decisions={state?.decisions ?? []} onDismiss={nonce => run(async () => inbox?.dismiss(nonce))} />

@@ -3,8 +3,11 @@ import {limits} from '../../runtime/index.ts'
 import {Banner} from '../components/banner.tsx'
 import {Boundary} from '../components/boundary.tsx'
 import {type MemoryActions, MemoryCard} from '../components/memory-card.tsx'
+import {Notices} from '../components/notices.tsx'
+import {OpeningNote} from '../components/opening-note.tsx'
 import {isOver, OverLimit} from '../components/over-limit.tsx'
 import {PlainText} from '../components/plain-text.tsx'
+import {Problems} from '../components/problems.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {useAction, useNow} from '../hooks.ts'
 import type {MemoryEntry} from '../runtime-types.ts'
@@ -14,9 +17,9 @@ import {useDevice, useRuntime} from './use-desk.ts'
 import {type Forgotten, useForget, useMemory, useRecall} from './use-memory.ts'
 
 export function MemoryPage() {
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const runtime = useRuntime(run)
-  const {connection} = useDevice(runtime)
+  const {connection, opening} = useDevice(runtime)
   const view = useMemory(runtime)
   const now = useNow(30_000)
   const [query, setQuery] = useState('')
@@ -36,11 +39,9 @@ export function MemoryPage() {
         <h1>Memory</h1>
         <StatusDot {...connectionWords(connection)} />
       </div>
-      {problem && (
-        <Banner tone="bad" onDismiss={dismiss}>
-          {problem}
-        </Banner>
-      )}
+      <Notices runtime={runtime} />
+      <Problems problems={problems} onDismiss={dismiss} />
+      {opening.state !== 'open' && <OpeningNote opening={opening} />}
       {view !== null && isAway(connection.state) && <Away queued={view.queued} />}
       <Undo forgotten={forgotten} />
       {view === null && <p className="skeleton-lines" aria-hidden="true" />}

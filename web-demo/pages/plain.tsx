@@ -1,19 +1,19 @@
 import {addressOf} from '../address.ts'
-import {Banner} from '../components/banner.tsx'
 import {Boundary} from '../components/boundary.tsx'
 import {follow} from '../components/header.tsx'
 import {MissingNote} from '../components/missing-note.tsx'
 import {PlainText} from '../components/plain-text.tsx'
+import {Problems} from '../components/problems.tsx'
 import {useAction} from '../hooks.ts'
 import {authorOf, plainTextOf} from '../words/plain.ts'
 import {useDevice, useRuntime, useSession} from './use-desk.ts'
 
 /** A conversation with nothing parsed and no cards: for one that a page could not show. */
 export function PlainPage({sessionId}: {sessionId: string}) {
-  const {problem, run, dismiss} = useAction()
+  const {problems, run, dismiss} = useAction()
   const runtime = useRuntime(run)
-  const {connection} = useDevice(runtime)
-  const {view, missing} = useSession(runtime, sessionId, connection)
+  const device = useDevice(runtime)
+  const {view, missing} = useSession(runtime, sessionId, device)
   return (
     <main className="page">
       <div className="page-head">
@@ -22,13 +22,9 @@ export function PlainPage({sessionId}: {sessionId: string}) {
           Show it as usual
         </a>
       </div>
-      {problem && (
-        <Banner tone="bad" onDismiss={dismiss}>
-          {problem}
-        </Banner>
-      )}
+      <Problems problems={problems} onDismiss={dismiss} />
       {missing && <MissingNote {...missing} />}
-      {!view && !problem && !missing && <p className="skeleton-lines" aria-hidden="true" />}
+      {!view && problems.length === 0 && !missing && <p className="skeleton-lines" aria-hidden="true" />}
       {view?.earlier && <p className="hint">Earlier entries are kept; this shows the latest.</p>}
       <ol className="plain-entries">
         {view?.entries.map(entry => (

@@ -3,13 +3,14 @@ import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
 import {pageMarks} from '../crash-mark.ts'
 import {navigate, type Run, useLatest} from '../hooks.ts'
-import type {BrowserRuntime, Connection, Session, SessionListItem, SessionView} from '../runtime-types.ts'
+import type {BrowserRuntime, Connection, Opening, Session, SessionListItem, SessionView} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {forgetUnsent, kept} from '../unsent.ts'
 import {type Missing, missingWords} from '../words/missing.ts'
 import {markedSubscription, useShown} from './use-crash-marks.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
+const starting: Opening = {state: 'opening', step: 'script', since: 0, attempt: 1, cause: null, nextAt: null}
 
 export function useRuntime(run: Run): BrowserRuntime | null {
   const services = useServices()
@@ -27,6 +28,7 @@ export function useDevice(runtime: BrowserRuntime | null) {
         sessions: runtime.subscribeSessions.bind(runtime),
         connection: runtime.subscribeConnection.bind(runtime),
         role: runtime.subscribeRole.bind(runtime),
+        opening: runtime.opening.subscribe,
       },
     [runtime],
   )
@@ -34,6 +36,7 @@ export function useDevice(runtime: BrowserRuntime | null) {
     sessions: useLatest<SessionListItem[] | null>(subscriptions?.sessions ?? null, null),
     connection: useLatest(subscriptions?.connection ?? null, connecting),
     role: useLatest<Role>(subscriptions?.role ?? null, 'starting'),
+    opening: useLatest<Opening>(subscriptions?.opening ?? null, starting),
   }
 }
 
@@ -41,15 +44,21 @@ export function useDevice(runtime: BrowserRuntime | null) {
  * The session that the address names; one that this device does not have yet is asked for again when the connection is
  * there. A new conversation has none until its first message.
  */
-export function useSession(runtime: BrowserRuntime | null, id: string | null, connection: Connection) {
+export function useSession(
+  runtime: BrowserRuntime | null,
+  id: string | null,
+  {connection, opening}: {connection: Connection; opening: Opening},
+) {
   const [opened, setOpened] = useState<Session | null>(null)
   const [failed, setFailed] = useState<{attempt: string; missing: Missing} | null>(null)
   const session = opened?.id === id ? opened : null
   const here = session !== null
+  // While the desk is not open it says why: a conversation that cannot be shown for that reason is no second fault.
+  const ready = opening.state === 'open'
   const attempt = `${id} ${connection.state === 'live' || connection.state === 'polling' ? 'with' : 'without'} the server`
   useEffect(() => {
     let current = true
-    if (!runtime || id === null || here) return
+    if (!runtime || !ready || id === null || here) return
     runtime.openSession({session: id}).then(
       session => current && setOpened(session),
       (error: unknown) => current && setFailed({attempt, missing: missingWords(error)}),
@@ -57,7 +66,7 @@ export function useSession(runtime: BrowserRuntime | null, id: string | null, co
     return () => {
       current = false
     }
-  }, [runtime, id, here, attempt])
+  }, [runtime, ready, id, here, attempt])
   const subscribe = useMemo(() => session && markedSubscription(session), [session])
   const view = useLatest<SessionView | null>(subscribe, null)
   useShown(view)

@@ -27,6 +27,8 @@ export type ShopOptions = {
 export type DemoOptions = ShopOptions & {
   /** The built page. */
   pageDir: string
+  /** Assets of earlier builds, for tabs that are still open. */
+  earlierDir?: string
   port: number
   host?: string
 }
@@ -68,7 +70,7 @@ export async function openShop({dataDir, databaseUrl, beginAnew, model, log}: Sh
 export async function openDemo(options: DemoOptions): Promise<{url: string; close(): Promise<void>}> {
   const {app, sync, closeDatabase} = await openShop(options)
   try {
-    app.get('*', staticFiles(options.pageDir))
+    app.get('*', staticFiles(options.pageDir, options.earlierDir))
     const {port, host = '127.0.0.1'} = options
     const node = await serveNode({...sync, fetch: request => app.fetch(request)}, {port, host})
     return {url: node.url, close: () => node.close().finally(closeDatabase)}

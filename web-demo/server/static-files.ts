@@ -20,11 +20,14 @@ const encodings = [
 ] as const
 
 /**
- * Serves a built page. Only what was in the folder at the start can be asked for, so no path leads out of it; a path
- * that is no file and looks like a page gets index.html, because the page routes by itself.
+ * Serves a built page, and the assets of earlier builds to tabs that are still open. Only what was in the folders at the
+ * start can be asked for, so no path leads out of them; a path that is no file and looks like a page gets index.html,
+ * because the page routes by itself.
  */
-export function staticFiles(folder: string): (c: Context) => Promise<Response> {
-  const files = new Set(listFiles(folder))
+export function staticFiles(folder: string, earlier?: string): (c: Context) => Promise<Response> {
+  const current = new Set(listFiles(folder))
+  const old = earlier === undefined ? [] : listFiles(earlier).filter(file => !current.has(file))
+  const files = new Set([...current, ...old])
   return async c => {
     const asked = c.req.path.slice(1)
     const file = files.has(asked) ? asked : isPagePath(asked) ? 'index.html' : null
@@ -36,7 +39,11 @@ export function staticFiles(folder: string): (c: Context) => Promise<Response> {
     c.header('content-type', types[extname(file)] ?? 'application/octet-stream')
     // Built assets carry a hash of their content in the name; everything else, the service worker first, is asked anew.
     c.header('cache-control', file.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
-    return c.body(new Uint8Array(await readFile(join(folder, file + (packed?.[1] ?? '')))))
+    return c.body(
+      new Uint8Array(
+        await readFile(join(current.has(file) ? folder : (earlier ?? folder), file + (packed?.[1] ?? ''))),
+      ),
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {asTarball} from '../prepared/as-tarball.ts'
 import type {DeviceDatabase} from './device-database.ts'
 import {openIndexedDb} from './open-indexed-db.ts'
-import {openOpfs} from './open-opfs.ts'
+import {openOpfs, type Term} from './open-opfs.ts'
 import type {Stopped} from './opened-database.ts'
 import {isDomError} from './opfs-files.ts'
 import {startPGlite} from './start-pglite.ts'
@@ -14,13 +14,15 @@ export interface BrowserDatabaseOptions {
   /** Where the prepared data directory is, if not beside this bundle. */
   assets?: {dataDir?: string | URL}
   onStopped?: Stopped
+  /** Whose term begins, and whether the owner before may still hold the files. Default: a term of its own. */
+  term?: Term
 }
 
 /**
  * Opens this origin's database called `name` in a worker, or begins it from the prepared data directory. It is kept in the
  * origin private file system; in IndexedDB where that cannot be used; else in memory, where nothing is durable. One that
  * stops by itself calls `onStopped`. The caller must hold the name's lock. Throws 'database_locked' when the files stay
- * in use for 10 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
+ * in use for 1.5 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
  *
  * @example
  * const {db, fresh, storage} = await openBrowserDatabase({name: 'desk'})
@@ -30,10 +32,15 @@ export async function openBrowserDatabase({
   name,
   assets = {},
   onStopped,
+  term,
 }: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
   const root = await usable(hasSyncAccess, () => navigator.storage.getDirectory())
-  if (root) return openOpfs(root, name, prepared, onStopped)
+  if (root) return openOpfs(root, name, prepared, onStopped, term)
+  if (term?.tookOver) {
+    // IndexedDB keeps nobody out: an owner that is frozen would write over this one when it thaws.
+    throw new HoldfastError('database_locked', 'Another tab that does not answer holds this database.')
+  }
   const databases = await usable(hasIndexedDb, () => indexedDB.databases())
   if (databases) return openIndexedDb(name, prepared, onStopped)
   const db = await startPGlite({loadDataDir: await prepared()}, onStopped)

@@ -10,10 +10,12 @@ import {stopDatabase} from './fail-stop.ts'
 import {requireGeneration, writeGeneration} from './generation.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {bootOneFile, oneFileNames, openHandles} from './opfs-boot.ts'
+import {beginTerm, fenced, type OpfsFence} from './opfs-fence.ts'
 import {openFolder} from './opfs-files.ts'
 import {type Generation, generationsIn, keptSetAside, removeExpired, withSetAside} from './opfs-generations.ts'
 import {type Marker, readMarker, writeMarker} from './opfs-marker.ts'
 import {clearedIn, Presence, presentOutbox} from './opfs-presence.ts'
+import {copiedIfHeld, openOutboxHandles, originalOf} from './opfs-take-over.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
 import {startForSalvage} from './start-pglite.ts'
 import {verifyEveryRow} from './verify.ts'
@@ -22,7 +24,12 @@ interface Place {
   folder: FileSystemDirectoryHandle
   prepared(): Promise<Blob>
   onStopped: Stopped | undefined
+  fence: OpfsFence
+  tookOver: boolean
 }
+
+/** `tookOver`: the owner before did not answer, and may still hold the files. */
+export type Term = {epoch: string; tookOver: boolean}
 
 type Started = {db: PGlite; handles: readonly Handle[]}
 type Opened = Started & {fresh: boolean; marker: Marker}
@@ -39,10 +46,23 @@ export async function openOpfs(
   name: string,
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
+  {epoch, tookOver}: Term = {epoch: crypto.randomUUID(), tookOver: false},
 ): Promise<DeviceDatabase> {
   const path = ['holdfast', name]
-  const place = {folder: await openFolder(root, path), prepared, onStopped}
-  const outboxHandles = await retryWhileBusy(() => openHandles(place.folder, outboxNames))
+  const folder = await openFolder(root, path)
+  const fence = await retryWhileBusy(() => beginTerm(folder, epoch))
+  try {
+    const opened = await openInTerm(root, path, {folder, prepared, onStopped, fence, tookOver})
+    return {...opened, close: () => opened.close().finally(fence.close)}
+  } catch (error) {
+    fence.close()
+    throw error
+  }
+}
+
+async function openInTerm(root: FileSystemDirectoryHandle, path: string[], place: Place): Promise<DeviceDatabase> {
+  const found = await retryWhileBusy(() => openOutboxHandles(place.folder, place))
+  const outboxHandles = found.handles.map(handle => fenced(handle, place.fence))
   try {
     const {db, fresh, handles, ...opened} = await openDatabase(place)
     const marker = await orClose(db, () => removeExpired(place.folder, opened.marker, Date.now()))
@@ -50,7 +70,7 @@ export async function openOpfs(
       root,
       [
         {path: [...path, marker.generation], names: oneFileNames, handles},
-        {path, names: outboxNames, handles: outboxHandles},
+        {path, names: found.names, handles: outboxHandles},
       ],
       {path, write: folder => writeMarker(folder, {...marker, damaged: [], salvage: undefined})},
       error => stopDatabase(db, error),
@@ -69,7 +89,10 @@ export async function openOpfs(
   }
 }
 
-const outboxNames = ['outbox.0', 'outbox.1']
+/** Files that can be changed only within this term. */
+async function openFenced(folder: FileSystemDirectoryHandle, fence: OpfsFence): Promise<Handle[]> {
+  return (await openHandles(folder, oneFileNames)).map(handle => fenced(handle, fence))
+}
 
 async function openDatabase(place: Place): Promise<Opened> {
   const marker = await readMarker(place.folder)
@@ -104,7 +127,8 @@ async function rebuild(place: Place, found: readonly Generation[]): Promise<Open
   return begin(place, {damaged: keptSetAside(others(''), Date.now()), given})
 }
 
-async function reopen(place: Place, marker: Marker): Promise<Opened> {
+async function reopen(place: Place, found: Marker): Promise<Opened> {
+  const marker = place.tookOver ? await copiedIfHeld(place.folder, found) : found
   const {generation, suspect} = marker
   const giveUp = (cause: RecoveryCause, detail: string) =>
     begin(place, {damaged: marker.damaged, given: {generation, cause, detail}})
@@ -138,9 +162,9 @@ function isEmptied(error: unknown): boolean {
 async function openExisting(place: Place, generation: string, onDamage: 'stop' | 'stop_if_certain'): Promise<Started> {
   return retryWhileBusy(async () => {
     const folder = await place.folder.getDirectoryHandle(generation, {create: true})
-    const handles = await openHandles(folder, oneFileNames)
+    const handles = await openFenced(folder, place.fence)
     const db = await bootOneFile(handles, {onDamage, onStopped: noting(place, generation)})
-    await orClose(db, () => requireGeneration(db, generation))
+    await orClose(db, () => requireGeneration(db, originalOf(generation)))
     return {db, handles}
   })
 }
@@ -177,7 +201,7 @@ async function begin(
   // Without a database to give up, one that is begun and not finished is nobody's; else the old one counts until then.
   if (!given) await writeMarker(folder, {...marker, ready: false})
   const inside = await folder.getDirectoryHandle(generation, {create: true})
-  const handles = await openHandles(inside, oneFileNames)
+  const handles = await openFenced(inside, place.fence)
   const db = await bootOneFile(handles, {loadDataDir, onDamage: 'stop', onStopped: noting(place, generation)})
   await orClose(db, async () => {
     await writeGeneration(db, generation)

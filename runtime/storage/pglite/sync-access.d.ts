@@ -9,5 +9,8 @@ interface FileSystemSyncAccessHandle {
 }
 
 interface FileSystemFileHandle {
-  createSyncAccessHandle(): Promise<FileSystemSyncAccessHandle>
+  /** `mode` is known to Chromium; elsewhere a handle is always exclusive. */
+  createSyncAccessHandle(options?: {
+    mode: 'readwrite' | 'read-only' | 'readwrite-unsafe'
+  }): Promise<FileSystemSyncAccessHandle>
 }

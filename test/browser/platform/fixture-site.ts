@@ -1,5 +1,5 @@
 import {fileURLToPath} from 'node:url'
-import type {Page} from 'playwright-core'
+import type {BrowserContext, Page} from 'playwright-core'
 import {afterAll, afterEach, beforeAll} from 'vitest'
 import {buildPage} from '../../support/build-page.ts'
 import {type LaunchedChromium, launchChromium} from '../../support/chromium.ts'
@@ -12,6 +12,7 @@ export interface FixtureSite {
   /** A new tab that is connected to nothing. */
   openBlank(): Promise<Page>
   takeRequests(): string[]
+  context(): BrowserContext
 }
 
 /** Builds and serves the fixture page for the tests of one file, in one browser profile. */
@@ -40,6 +41,7 @@ export function fixtureSite(options: {bfcache?: boolean} = {}): FixtureSite {
   return {
     openBlank,
     takeRequests: () => site.takeRequests(),
+    context: () => browser.context,
     async openTab(name, config) {
       const page = await openBlank()
       await connect(page, name, config)

@@ -1,0 +1,97 @@
+import {HoldfastError} from '../../protocol/errors.ts'
+import type {Handle} from '../one-file/handle.ts'
+import {oneFileNames, openHandles} from './opfs-boot.ts'
+import {listNames, openAccess, writeText} from './opfs-files.ts'
+import {type Marker, writeMarker} from './opfs-marker.ts'
+
+/**
+ * Files that an owner holds which does not answer can be read, and not be opened. So they are copied, and the copy is
+ * used. The caller has begun its term before: nothing that is written to the old files after that is acknowledged, so
+ * the copy has all that ever was. The old files go with a later opening.
+ */
+export async function copiedIfHeld(folder: FileSystemDirectoryHandle, marker: Marker): Promise<Marker> {
+  const held = await folder.getDirectoryHandle(marker.generation, {create: true})
+  if (await isFree(held, oneFileNames)) return marker
+  const generation = nextCopy(marker.generation)
+  const target = await folder.getDirectoryHandle(generation, {create: true})
+  for (const name of oneFileNames) await copyFile(held, name, target, name)
+  const copied = {...marker, generation}
+  await writeMarker(folder, copied)
+  return copied
+}
+
+/** The name that a database bears inside, whichever copy of its files it is. */
+export function originalOf(generation: string): string {
+  return generation.split('+')[0] ?? generation
+}
+
+function nextCopy(generation: string): string {
+  const [original, copy = '0'] = generation.split('+')
+  return `${original}+${Number(copy) + 1}`
+}
+
+export type OutboxHandles = {names: readonly string[]; handles: readonly Handle[]}
+
+/** The outbox in use: the newest copy that is whole. With `tookOver`, a copy of it when it is held. */
+export async function openOutboxHandles(
+  folder: FileSystemDirectoryHandle,
+  {tookOver}: {tookOver: boolean},
+): Promise<OutboxHandles> {
+  const names = await listNames(folder, 'file')
+  const copies = names.flatMap(name => /^outbox\+(\d+)\.ready$/.exec(name)?.[1] ?? []).map(Number)
+  const current = Math.max(0, ...copies)
+  if (tookOver && !(await isFree(folder, outboxNames(current)))) return copyOutbox(folder, current)
+  const handles = await openHandles(folder, outboxNames(current))
+  await removeOlder(folder, names, current)
+  return {names: outboxNames(current), handles}
+}
+
+function outboxNames(copy: number): string[] {
+  return copy === 0 ? ['outbox.0', 'outbox.1'] : [`outbox+${copy}.0`, `outbox+${copy}.1`]
+}
+
+async function copyOutbox(folder: FileSystemDirectoryHandle, current: number): Promise<OutboxHandles> {
+  const [from, to] = [outboxNames(current), outboxNames(current + 1)]
+  for (const [i, name] of from.entries()) await copyFile(folder, name, folder, to[i] ?? name)
+  // Only a copy with this file beside it is whole.
+  await writeText(folder, `outbox+${current + 1}.ready`, 'whole')
+  return {names: to, handles: await openHandles(folder, to)}
+}
+
+async function removeOlder(folder: FileSystemDirectoryHandle, names: string[], current: number): Promise<void> {
+  for (let copy = 0; copy < current; copy++) {
+    const older = [...outboxNames(copy), `outbox+${copy}.ready`].filter(name => names.includes(name))
+    for (const name of older) await folder.removeEntry(name).catch(() => undefined)
+  }
+}
+
+async function isFree(folder: FileSystemDirectoryHandle, names: readonly string[]): Promise<boolean> {
+  try {
+    for (const handle of await openHandles(folder, names)) handle.close()
+    return true
+  } catch (error) {
+    if (HoldfastError.is(error, 'database_locked')) return false
+    throw error
+  }
+}
+
+const pieceBytes = 4 * 1024 * 1024
+
+async function copyFile(
+  source: FileSystemDirectoryHandle,
+  from: string,
+  target: FileSystemDirectoryHandle,
+  to: string,
+): Promise<void> {
+  const file = await (await source.getFileHandle(from, {create: true})).getFile()
+  const access = await openAccess(target, to)
+  try {
+    access.truncate(0)
+    for (let at = 0; at < file.size; at += pieceBytes) {
+      access.write(new Uint8Array(await file.slice(at, at + pieceBytes).arrayBuffer()), {at})
+    }
+    access.flush()
+  } finally {
+    access.close()
+  }
+}

@@ -1,0 +1,99 @@
+import {useCallback, useState} from 'react'
+import {HoldfastError} from '../../runtime/index.ts'
+import {addressOf} from '../address.ts'
+import {navigate, type Run} from '../hooks.ts'
+import type {BrowserRuntime, BusyPolicy, Session} from '../runtime-types.ts'
+import {forgetSendIds, sendIds} from '../send-ids.ts'
+import {useServices} from '../services.ts'
+import {untilValue} from '../until-value.ts'
+import {titleFrom} from './use-desk.ts'
+
+/** Where a text goes: a conversation, or a new one. It is also what its unsent text is kept under. */
+export type SendKey = string
+export const newConversation: SendKey = 'new'
+
+export type Sending = {
+  send(key: SendKey, text: string, policy?: BusyPolicy): Promise<boolean>
+  /** True while a text for this conversation waits for it to open. */
+  waits(key: SendKey): boolean
+  /** What was to be sent stays in the field. */
+  takeBack(key: SendKey): void
+}
+
+/**
+ * Sends each text to the conversation that it was typed for, once, as soon as that is open: whatever else is opened
+ * meanwhile. A text that cannot be sent stays where it was typed.
+ */
+export function useSending(run: Run): Sending {
+  const services = useServices()
+  const [waiting, setWaiting] = useState<ReadonlyMap<SendKey, AbortController>>(new Map())
+  const note = useCallback((key: SendKey, stop: AbortController | null) => {
+    setWaiting(before => {
+      const after = new Map(before)
+      if (stop) after.set(key, stop)
+      else after.delete(key)
+      return after
+    })
+  }, [])
+  const send = useCallback(
+    async (key: SendKey, text: string, policy: BusyPolicy = 'steer') => {
+      let sent = false
+      const stop = new AbortController()
+      await run(async () => {
+        note(key, stop)
+        try {
+          const runtime = await services.runtime()
+          const session = await openFor(runtime, key, text, stop.signal)
+          if (!session) return
+          note(key, null)
+          const taken = await session.send(text, {policy, id: sendIds(key, text).message})
+          forgetSendIds(key)
+          sent = true
+          if (taken.id !== key && isShown(key)) navigate(addressOf(taken.id))
+        } finally {
+          note(key, null)
+        }
+      }, `send:${key}`)
+      return sent
+    },
+    [services, run, note],
+  )
+  return {
+    send,
+    waits: key => waiting.has(key),
+    takeBack: key => waiting.get(key)?.abort(),
+  }
+}
+
+/** The session that the text goes to, once it is open; null when the text was taken back before. */
+async function openFor(
+  runtime: BrowserRuntime,
+  key: SendKey,
+  text: string,
+  stop: AbortSignal,
+): Promise<Session | null> {
+  while (!stop.aborted) {
+    await untilValue(runtime.opening, ({state}) => state === 'open' || state === 'failed', stop)
+    if (stop.aborted) break
+    try {
+      if (key !== newConversation) return await runtime.openSession({session: key})
+      return await runtime.openSession({agent: 'desk', title: titleFrom(text), id: sendIds(key, text).session})
+    } catch (error) {
+      if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) throw error
+    }
+  }
+  return null
+}
+
+/** A conversation that this device does not have may be with the server: that is known once the connection is there. */
+async function comesWithConnection(runtime: BrowserRuntime, error: unknown, stop: AbortSignal): Promise<boolean> {
+  if (!HoldfastError.is(error, 'not_found', 'offline', 'unauthenticated')) return false
+  const states: string[] = []
+  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
+  await untilValue(connection, ({state}) => states.push(state) > 0 && state !== 'connecting', stop)
+  return states[0] === 'connecting' && ['live', 'polling'].includes(states.at(-1) ?? '')
+}
+
+function isShown(key: SendKey): boolean {
+  return (new URL(location.href).searchParams.get('session') ?? newConversation) === key
+}
