@@ -1,4 +1,5 @@
 export type * from './public-types.ts'
+export {type CuttableLink, type HttpLinkOptions, httpLink} from './sync/http-link.ts'
 export {
   type CrashFailure,
   type CrashReport,

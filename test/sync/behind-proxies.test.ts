@@ -167,7 +167,7 @@ describe('on a slow line', () => {
   test('[SYNC-8] long sessions arrive page by page, each page once, the one that is looked at first', async () => {
     const subject = `person-${++people}`
     const writer = await shop.link(subject)
-    const device = await openDevice({db: laptop.db, shop, subject, model, link: writer})
+    const device = await openDevice({db: phone.db, shop, subject, model, link: writer})
     const sessions = []
     for (let i = 0; i < 3; i++) {
       const session = await device.sessions.openSession({agent: 'desk'})
@@ -191,7 +191,7 @@ describe('on a slow line', () => {
 
   test('[SYNC-8] a line that breaks in the middle of a page costs that page and nothing before it', async () => {
     const subject = `person-${++people}`
-    const device = await openDevice({db: laptop.db, shop, subject, model, link: await shop.link(subject)})
+    const device = await openDevice({db: phone.db, shop, subject, model, link: await shop.link(subject)})
     const session = await device.sessions.openSession({agent: 'desk'})
     for (let n = 0; n < 20; n++) {
       await session.send(Array.from({length: 1900}, () => crypto.randomUUID().slice(0, 8)).join(''))
@@ -218,7 +218,7 @@ describe('on a slow line', () => {
 
   test('[SYNC-8] answers are compressed for whoever asks, streams and small answers are not', async () => {
     const subject = `person-${++people}`
-    const device = await openDevice({db: laptop.db, shop, subject, model, link: await shop.link(subject)})
+    const device = await openDevice({db: phone.db, shop, subject, model, link: await shop.link(subject)})
     const session = await device.sessions.openSession({agent: 'desk'})
     await session.send('word '.repeat(2000))
     await until(session, atRest)

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {systemEnvironment} from '../../runtime/platform/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
@@ -255,4 +256,60 @@ test('[SYNC-5] a server that fails at one session again and again is shown with 
   const level = await until(session, view => view.pending === 0 && view.syncFault === null)
   expect(level.head).toBeGreaterThan(0)
   await desk.close()
+})
+
+type Signal = 'join' | 'cut' | 'hurry' | 'break' | 'say' | 'poke'
+
+test('[SYNC-3] [SYNC-6] switched on while on, off while off, hurried and broken in any order, a device ends level with the server', async () => {
+  const signals = fc.array(fc.constantFrom<Signal>('join', 'join', 'cut', 'hurry', 'break', 'say', 'poke'), {
+    minLength: 2,
+    maxLength: 12,
+  })
+  await fc.assert(
+    fc.asyncProperty(signals, async order => {
+      const gate = breakable()
+      const one = await device(gate)
+      const session = await one.sessions.openSession({agent: 'desk'})
+      const said: string[] = []
+      const act: Record<Signal, () => unknown> = {
+        join: () => one.service.setOnline(true),
+        cut: () => one.service.setOnline(false),
+        hurry: () => one.service.hurry(),
+        break: () => gate.breakAll(),
+        say: async () => {
+          said.push(`message ${said.length}`)
+          await session.send(said.at(-1) ?? '')
+        },
+        poke: async () => {
+          await (await shop.link(one.subject)).sessions(someDevice)
+        },
+      }
+      for (const signal of order) await act[signal]()
+      await one.service.setOnline(true)
+      await act.say()
+      const view = await until(session, each => atRest(each) && texts(each).length === said.length)
+      expect(texts(view)).toEqual(said)
+      const {events} = await (await shop.link(one.subject)).pull(session.id, 0)
+      expect(events.filter(({kind}) => kind === 'message.posted')).toHaveLength(said.length)
+      await one.close()
+    }),
+    {numRuns: 10},
+  )
+})
+
+test('[SYNC-6] switching on what is on changes nothing: the stream that stands goes on', async () => {
+  let streams = 0
+  const one = await device({
+    before: (_method, path) => {
+      if (path === '/v1/live') streams += 1
+    },
+  })
+  await expect.poll(async () => (await one.service.connection()).state).toBe('live')
+  await one.service.setOnline(true)
+  expect(await one.service.connection()).toMatchObject({state: 'live'})
+  const session = await one.sessions.openSession({agent: 'desk'})
+  await session.send('still here')
+  await until(session, atRest)
+  expect(streams).toBe(1)
+  await one.close()
 })

@@ -36,11 +36,17 @@ export async function checked(
     return declared.data ? eachChecked(asked, answer, declared.data) : answer
   }
   expectType(asked, answer, 'application/json')
-  const body: unknown = await answer.clone().json()
+  const body: unknown = await plain(answer.clone()).json()
   for (const message of vagueMessages(body)) throw new Error(`${asked} in vague words: ${message}`)
   if (declared) holds(asked, declared, body)
   else expectRefusal(asked, answer, body, route)
   return answer
+}
+
+/** Without the compression that the caller has asked for. */
+function plain(answer: Response): Response {
+  if (answer.headers.get('content-encoding') !== 'gzip' || !answer.body) return answer
+  return new Response(answer.body.pipeThrough(new DecompressionStream('gzip')))
 }
 
 function expectRefusal(asked: string, {status}: Response, body: unknown, route: Route | undefined): void {
