@@ -57,6 +57,9 @@ import {limits} from './version.ts'
  *
  * Memory's own part is told in `memory-wire.ts`.
  *
+ * Nothing depends on the live stream: events are pushed as they are written, and a device without pokes lists its
+ * sessions with back-off. `?bytes=` bounds a page, `?for=` ends a generation's answer after milliseconds. [SYNC-8]
+ *
  * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
  * first seq for each event. [LOG-3, SYNC-4]
  */

@@ -62,8 +62,19 @@ export async function pullSession(link: ServerLink, log: SessionLog, pace = new 
   while (await pullPage(link, log, pace)) {}
 }
 
+/** Pages that are on their way: whoever wants the same one waits for it, since it must not be fetched twice. */
+const onTheirWay = new WeakMap<SessionLog, Promise<boolean>>()
+
 /** Pulls one page and stores it before anything else is asked; true when there is more. [SYNC-8] */
-export async function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace()): Promise<boolean> {
+export function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace()): Promise<boolean> {
+  const coming = onTheirWay.get(log)
+  if (coming) return coming
+  const page = pullNewPage(link, log, pace).finally(() => onTheirWay.delete(log))
+  onTheirWay.set(log, page)
+  return page
+}
+
+async function pullNewPage(link: ServerLink, log: SessionLog, pace: LinePace): Promise<boolean> {
   const before = log.head
   const page = await pace.measure(() => link.pull(log.id, before, pace.bytes))
   await log.receive(page.events)
