@@ -6,7 +6,7 @@ import {initialSession} from '../../runtime/protocol/session.ts'
 import type {DeviceStore} from '../../runtime/storage/device-store.ts'
 
 /** Stores a session of many confirmed events, messages and replies in turn, as a pull would have left it. */
-export async function fillSession(store: DeviceStore, id: SessionId, count: number): Promise<void> {
+export async function fillSession(store: DeviceStore, id: SessionId, count: number, lastReply = 0): Promise<void> {
   let state = initialSession
   const run = env.id('run')
   const device = (await store.device()).id
@@ -26,7 +26,7 @@ export async function fillSession(store: DeviceStore, id: SessionId, count: numb
     if (seq % 2 === 0)
       return {...base(seq), actor: person, kind: 'message.posted', data: {text: `Message ${seq}. `.repeat(20)}}
     const data = {
-      content: [{type: 'text', text: `Reply ${seq}. `.repeat(20)}],
+      content: [{type: 'text', text: `Reply ${seq}. `.repeat(seq === count && lastReply > 0 ? lastReply : 20)}],
       finish: 'stop',
       usage: {inputTokens: 10, outputTokens: 10},
     }

@@ -1,31 +1,40 @@
-import {useEffect, useLayoutEffect, useRef} from 'react'
-import type {SessionView, StepRef} from '../runtime-types.ts'
+import {useMemo} from 'react'
+import type {Run} from '../hooks.ts'
+import {useHistory} from '../pages/use-history.ts'
+import type {Session, SessionView, StepRef, TranscriptEntry} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
 import {Boundary, Part} from './boundary.tsx'
 import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
 import {Prose} from './prose.tsx'
+import {useScrollPlace} from './use-scroll-place.ts'
 
 type Props = {
+  session: Session | null
   view: SessionView
+  run: Run
   onBranch: (after: number) => void
   onLook: (step: StepRef) => void
   divergence: DivergenceActions
 }
 
-export function Conversation({view, onBranch, onLook, divergence}: Props) {
-  const scroller = useStickToEnd(view)
+/** Shows the latest entries; what lies above is read from the log when the person asks for it. */
+export function Conversation({session, view, run, onBranch, onLook, divergence}: Props) {
+  const history = useHistory(session, view, run)
+  const entries = useMemo(() => keyed([...history.above, ...view.entries]), [history.above, view.entries])
+  const scroller = useScrollPlace(view, history.above)
   return (
     <section className="conversation" ref={scroller} aria-label="Conversation">
-      {view.earlier && <p className="notice">Earlier entries are kept; this shows the latest.</p>}
+      {history.earlier && (
+        <p className="notice show-earlier">
+          <button type="button" className="button" disabled={history.loading} onClick={history.showEarlier}>
+            {history.loading ? 'Reading earlier entries' : 'Show earlier'}
+          </button>
+        </p>
+      )}
       <ol className="entries">
-        {view.entries.map(entry => (
-          <Entry
-            key={entry.id + ('call' in entry ? entry.call : '')}
-            entry={entry}
-            onBranch={onBranch}
-            onLook={onLook}
-          />
+        {entries.map(({key, entry}) => (
+          <Entry key={key} entry={entry} session={session} onBranch={onBranch} onLook={onLook} />
         ))}
         {view.streaming && (
           <li className="entry entry-reply entry-streaming">
@@ -45,6 +54,16 @@ export function Conversation({view, onBranch, onLook, divergence}: Props) {
   )
 }
 
+/** One event may bring several entries, so its id alone is no key. */
+function keyed(entries: readonly TranscriptEntry[]): {key: string; entry: TranscriptEntry}[] {
+  const seen = new Map<string, number>()
+  return entries.map(entry => {
+    const nth = seen.get(entry.id) ?? 0
+    seen.set(entry.id, nth + 1)
+    return {key: `${entry.id} ${nth}`, entry}
+  })
+}
+
 /** Reads out a finished reply and what the run waits for, once each; never token by token. */
 function Announcer({view}: {view: SessionView}) {
   const last = view.entries.at(-1)
@@ -62,23 +81,4 @@ function spoken(text: string): string {
     .slice(0, 2_000)
     .replace(/[*_`#]+/g, '')
     .replace(/^- /gm, '')
-}
-
-/** Follows new text while the reader is at the end, and stays put while they read further up. */
-function useStickToEnd(view: SessionView) {
-  const scroller = useRef<HTMLElement>(null)
-  const atEnd = useRef(true)
-  useEffect(() => {
-    const element = scroller.current
-    const note = () => {
-      if (element) atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 64
-    }
-    element?.addEventListener('scroll', note, {passive: true})
-    return () => element?.removeEventListener('scroll', note)
-  }, [])
-  useLayoutEffect(() => {
-    const element = scroller.current
-    if (element && atEnd.current && view) element.scrollTop = element.scrollHeight
-  }, [view])
-  return scroller
 }

@@ -1,8 +1,9 @@
 import {memo} from 'react'
-import type {StepRef, TranscriptEntry} from '../runtime-types.ts'
+import type {Session, StepRef, TranscriptEntry} from '../runtime-types.ts'
 import {noticeWords} from '../words/notice.ts'
 import {plainTextOf} from '../words/plain.ts'
 import {Boundary} from './boundary.tsx'
+import {CutText} from './cut-text.tsx'
 import {DurabilityMark} from './durability-mark.tsx'
 import {EntryMenu} from './entry-menu.tsx'
 import {PlainText} from './plain-text.tsx'
@@ -10,14 +11,20 @@ import {Prose} from './prose.tsx'
 import {RefundCard} from './refund-card.tsx'
 import {ToolCard} from './tool-card.tsx'
 
-type Props = {entry: TranscriptEntry; onBranch: (after: number) => void; onLook: (step: StepRef) => void}
+type Props = {
+  entry: TranscriptEntry
+  session: Session | null
+  onBranch: (after: number) => void
+  onLook: (step: StepRef) => void
+}
 
 /** Memoised, because a long conversation would otherwise render whole on every streamed word. */
-export const Entry = memo(function Entry({entry, onBranch, onLook}: Props) {
+export const Entry = memo(function Entry({entry, session, onBranch, onLook}: Props) {
   return (
     <li className={`entry entry-${entry.type}`}>
       <Boundary shows={entry} fallback={<PlainEntry entry={entry} />}>
         <EntryBody entry={entry} />
+        <CutText entry={entry} session={session} />
       </Boundary>
       {(entry.type === 'message' || entry.type === 'reply') && (
         <div className="entry-foot">

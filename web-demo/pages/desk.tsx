@@ -121,7 +121,14 @@ export function Desk({sessionId}: {sessionId: string | null}) {
         {avoided && sessionId !== null ? (
           <CrashedNote session={sessionId} onRetry={retryShowing} />
         ) : view ? (
-          <Conversation view={view} onBranch={branch} onLook={setLookedAt} divergence={divergence} />
+          <Conversation
+            session={session}
+            view={view}
+            run={run}
+            onBranch={branch}
+            onLook={setLookedAt}
+            divergence={divergence}
+          />
         ) : missing ? (
           <MissingNote {...missing} />
         ) : opening || device.sessions === null ? (
