@@ -5,7 +5,7 @@ import {redactText} from '../protocol/redact-secrets.ts'
 import {redactEvent} from './redact-event.ts'
 import {afterSummary, isForModel, newestCut, type Readable, tokensOf} from './select-events.ts'
 import {charactersOf, compactAtEvents, viewShares} from './view-budget.ts'
-import {cutText} from './view-sections.ts'
+import {cutText, cutToTokens} from './view-sections.ts'
 
 /** A range of the transcript that one summary is to stand for, in the order in which the model saw it. [VIEW-3] */
 export type Range = {
@@ -54,7 +54,7 @@ export function summaryPrompt({covered, previous}: Range, viewTokens: number): L
   const each = Math.max(120, Math.floor(room / Math.max(1, covered.length)))
   const former = previous ? [`Summary so far:\n${redactText(previous.data.summary)}`] : []
   const length = `Use at most ${Math.floor(summaryCharacters(viewTokens) / 8)} words.`
-  const text = [...former, linesOf(covered, each).join('\n')].join('\n\n')
+  const text = cutToTokens([...former, linesOf(covered, each).join('\n')].join('\n\n'), Math.floor(0.75 * viewTokens))
   return [
     {role: 'system', content: `${task} ${length}`},
     {role: 'user', content: [{type: 'text', text}]},
@@ -78,7 +78,8 @@ export function summaryByRules({covered, previous}: Range, viewTokens: number): 
 
 /** As it may be stored: without secrets, within its share. [VIEW-5] */
 export function fitSummary(text: string, viewTokens: number): string {
-  return cutText(redactText(text.trim()), summaryCharacters(viewTokens))
+  const room = Math.floor(viewShares.summary * viewTokens)
+  return cutToTokens(cutText(redactText(text.trim()), 16_000), room)
 }
 
 function summaryCharacters(viewTokens: number): number {

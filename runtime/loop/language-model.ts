@@ -33,5 +33,14 @@ export async function streamOf(model: LanguageModel, options: ModelCallOptions):
     // A prompt of ours holds no file that V4 would spell in another way.
     return (await model.doStream(options as LanguageModelV4CallOptions)).stream
   }
-  return (await model.doStream(options)).stream
+  return (await model.doStream({...options, prompt: options.prompt.map(withoutCustom)})).stream
+}
+
+type Message = LanguageModelV3CallOptions['prompt'][number]
+
+/** A part that only version 4 knows, from a run with another model. */
+function withoutCustom(message: Message): Message {
+  if (message.role !== 'assistant') return message
+  const content = message.content.filter(({type}) => (type as string) !== 'custom')
+  return content.length === message.content.length ? message : {...message, content}
 }

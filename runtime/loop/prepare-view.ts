@@ -1,22 +1,18 @@
-import type {
-  LanguageModelV3FunctionTool,
-  LanguageModelV3Message,
-  LanguageModelV3Prompt,
-  LanguageModelV3ToolResultOutput,
-  LanguageModelV3ToolResultPart,
-} from '@ai-sdk/provider'
+import type {LanguageModelV3FunctionTool, LanguageModelV3Message, LanguageModelV3Prompt} from '@ai-sdk/provider'
 import * as z from 'zod'
 import {estimateTokens} from '../protocol/estimate-tokens.ts'
-import type {EventOf, LoggedEvent} from '../protocol/event.ts'
+import type {LoggedEvent} from '../protocol/event.ts'
 import type {EventId} from '../protocol/ids.ts'
 import {type Transform, viewBuilder} from '../protocol/manifest.ts'
-import type {ReplyPart} from '../protocol/run.ts'
 import {wellFormed} from '../protocol/text.ts'
 import type {ToolContract} from '../protocol/tool.ts'
 import {wellFormedJson} from '../protocol/well-formed.ts'
+import {excerptSizes} from './excerpt.ts'
 import {redactEvent} from './redact-event.ts'
-import {afterSummary, isForModel, type Readable, selectEvents, tokensOf} from './select-events.ts'
-import {type Beside, nothingBeside, type Sections, sectionsOf} from './view-sections.ts'
+import {afterSummary, isForModel, isMessage, type Readable, selectEvents, tokensOf} from './select-events.ts'
+import {messagesOf} from './view-messages.ts'
+import {messagesBefore3} from './view-messages-2.ts'
+import {type Beside, contextPreface, nothingBeside, type Sections, sectionsOf} from './view-sections.ts'
 
 /** What one model call is given: never the raw transcript, always built by these pure functions. [VIEW-1] */
 export type PreparedView = {
@@ -31,32 +27,68 @@ export type PreparedView = {
 export type ViewAgent = {instructions: string; tools: readonly ToolContract[]}
 
 /**
- * Takes what fits: the mandatory parts, then the newest turns. Pure, and so are all functions below. [VIEW-1, VIEW-4]
+ * Takes what fits: the mandatory parts, then the newest turns. Long texts are shown by excerpts where the turn under way
+ * would not fit otherwise, or the newest exchange alone. Pure, and so are all functions below. [VIEW-1, VIEW-4]
  * `whole` is what the view would have held without a budget.
  */
 export function prepareView(agent: ViewAgent, seen: readonly LoggedEvent[], beside: Beside) {
   const readable = seen.filter(isForModel)
   const covered = afterSummary(readable, beside.summary?.data.to ?? null)
   const bare = buildView(agent, [], beside).estimatedTokens
-  const least = selectEvents(readable, 0, covered).length
-  let room = beside.viewTokens - bare
+  const turn = readable.length - Math.max(0, readable.findLastIndex(isMessage))
+  const within = (excerpt?: number) => fitted(agent, readable, {...beside, excerpt}, {bare, covered})
+  const view =
+    firstOf(
+      [undefined, ...excerptSizes.filter(size => size >= leastForTurn)],
+      within,
+      ({over, taken}) => over <= 0 && taken >= turn,
+    ) ??
+    firstOf([undefined, ...excerptSizes], within, ({over}) => over <= 0) ??
+    within(excerptSizes.at(-1))
+  const {over, taken, excerpt, ...prepared} = view
+  const left = readable.length - covered > taken
+  const whole = {tokens: bare + tokensOf(readable.slice(covered)), events: seen.length - covered}
+  const transforms: Transform[] = [
+    ...prepared.transforms,
+    ...(excerpt === undefined ? [] : [{part: 'turns', how: 'truncated'} as const]),
+    ...(left ? [{part: 'turns', how: 'left_out'} as const] : []),
+    ...(over > 0 ? [{part: 'view', how: 'over_budget'} as const] : []),
+  ]
+  return {...prepared, transforms: transforms.slice(0, 1000), whole, ...(excerpt !== undefined && {excerpt})}
+}
+
+/** Rather than cutting every text of a turn to less than this, its earlier steps are left out. */
+const leastForTurn = 512
+
+function firstOf<T>(
+  sizes: readonly (number | undefined)[],
+  make: (size?: number) => T,
+  fits: (made: T) => boolean,
+): T | null {
+  for (const size of sizes) {
+    const made = make(size)
+    if (fits(made)) return made
+  }
+  return null
+}
+
+/** The newest events that fit with excerpts of that size, and by how much the view is over its budget even so. */
+function fitted(
+  agent: ViewAgent,
+  readable: readonly Readable[],
+  beside: Beside,
+  {bare, covered}: {bare: number; covered: number},
+) {
+  const {excerpt, viewTokens} = beside
+  const least = selectEvents(readable, 0, covered, excerpt).length
+  let room = viewTokens - bare
   for (;;) {
-    const chosen = selectEvents(readable, room, covered)
+    const chosen = selectEvents(readable, room, covered, excerpt)
     const view = buildView(agent, chosen, beside)
-    const over = view.estimatedTokens - beside.viewTokens
-    if (over > 0 && chosen.length > least) {
-      // The estimate of an event is that of its data; what the prompt adds around it is found out here.
-      room -= over
-      continue
-    }
-    const left = readable.length - covered > chosen.length
-    const whole = {tokens: bare + tokensOf(readable.slice(covered)), events: seen.length - covered}
-    const transforms: Transform[] = [
-      ...view.transforms,
-      ...(left ? [{part: 'turns', how: 'left_out'} as const] : []),
-      ...(over > 0 ? [{part: 'view', how: 'over_budget'} as const] : []),
-    ]
-    return {...view, transforms: transforms.slice(0, 1000), whole}
+    const over = view.estimatedTokens - viewTokens
+    if (over <= 0 || chosen.length <= least) return {...view, over, taken: chosen.length, excerpt}
+    // The estimate of an event is that of its data; what the prompt adds around it is found out here.
+    room -= over
   }
 }
 
@@ -75,11 +107,13 @@ export function buildView(
   const redacted = clean.filter((event, i) => event !== readable[i])
   const formed = clean.map(wellFormedEvent)
   const replaced = formed.filter((event, i) => event !== clean[i])
-  const sections: Sections = builder < 2 ? {texts: [], transforms: []} : sectionsOf(beside)
+  const sections: Sections = builder < 2 ? {texts: [], summary: null, transforms: []} : sectionsOf(beside, builder)
+  const {before, after} = contextMessages(sections, builder)
   const prompt: LanguageModelV3Prompt = [
     {role: 'system', content: wellFormed(agent.instructions)},
-    ...contextMessage(sections),
-    ...messagesOf(formed),
+    ...before,
+    ...(builder < 3 ? messagesBefore3(formed) : messagesOf(formed, beside.excerpt)),
+    ...after,
   ]
   const tools = wellFormedJson(agent.tools.map(functionTool))
   return {
@@ -101,74 +135,26 @@ function wellFormedEvent(event: Readable): Readable {
   return data === event.data ? event : ({...event, data} as Readable)
 }
 
-/** In a person's place, not the system's: what users, tools and documents said must not speak with its authority. */
-function contextMessage({texts}: Sections): LanguageModelV3Message[] {
-  return texts.length > 0 ? [{role: 'user', content: texts.map(text => ({type: 'text', text}))}] : []
-}
-
 /**
- * A reply is followed at once by the results of its calls, as providers demand; a message that arrived between the
- * two comes after them.
+ * In a person's place, not the system's: what users, tools and documents said must not speak with its authority. What
+ * may change from step to step stands after the turns, so that a provider's cache keeps all before it; the summary
+ * changes seldom and stands for turns, before them. Up to construction 2 everything stood before them.
  */
-function messagesOf(events: readonly Readable[]): LanguageModelV3Message[] {
-  const results = new Map(
-    events.flatMap(event => (event.kind === 'tool.returned' ? [[event.data.call, event] as const] : [])),
-  )
-  return events.flatMap((event): LanguageModelV3Message[] => {
-    if (event.kind === 'message.posted') return [{role: 'user', content: [{type: 'text', text: event.data.text}]}]
-    return event.kind === 'model.replied' ? replyMessages(event, results) : []
-  })
-}
-
-function replyMessages(
-  event: EventOf<'model.replied'>,
-  results: ReadonlyMap<string, EventOf<'tool.returned'>>,
-): LanguageModelV3Message[] {
-  // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
-  // Some providers refuse an empty text.
-  const content = event.data.content.filter(part =>
-    part.type === 'call'
-      ? results.has(part.call)
-      : part.type !== 'opaque' && (part.text !== '' || part.providerMetadata),
-  )
-  if (content.length === 0) return []
-  const answers = content.flatMap(part => {
-    const result = part.type === 'call' ? results.get(part.call) : undefined
-    return part.type === 'call' && result ? [resultPart(part, result)] : []
-  })
-  const reply: LanguageModelV3Message = {role: 'assistant', content: content.flatMap(assistantPart)}
-  return answers.length > 0 ? [reply, {role: 'tool', content: answers}] : [reply]
-}
-
-type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
-
-function assistantPart(part: ReplyPart): AssistantPart[] {
-  // What the provider attached to its own output must travel back to it as options.
-  const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
-  if (part.type === 'opaque') return []
-  if (part.type !== 'call') return [{type: part.type, text: part.text, ...back}]
-  return [{type: 'tool-call', toolCallId: part.providerCall, toolName: part.tool, input: part.input, ...back}]
-}
-
-function resultPart(
-  call: Extract<ReplyPart, {type: 'call'}>,
-  result: EventOf<'tool.returned'>,
-): LanguageModelV3ToolResultPart {
-  return {type: 'tool-result', toolCallId: call.providerCall, toolName: call.tool, output: resultOutput(result)}
-}
-
-function resultOutput({data}: EventOf<'tool.returned'>): LanguageModelV3ToolResultOutput {
-  switch (data.outcome) {
-    case 'ok':
-      return {type: 'json', value: data.output}
-    case 'denied':
-      return {type: 'execution-denied', reason: JSON.stringify(data.output)}
-    case 'error':
-      return {type: 'error-json', value: data.output}
-    case 'aborted':
-    case 'superseded':
-      return {type: 'error-json', value: {[data.outcome]: data.output}}
+function contextMessages({texts, summary}: Sections, builder: number) {
+  if (builder < 3) return {before: contextMessage([...texts]), after: []}
+  const changing = texts.filter(text => text !== summary && text !== contextPreface)
+  return {
+    before: contextMessage(withPreface(summary === null ? [] : [summary])),
+    after: contextMessage(withPreface(changing)),
   }
+}
+
+function withPreface(texts: readonly string[]): string[] {
+  return texts.length > 0 ? [contextPreface, ...texts] : []
+}
+
+function contextMessage(texts: readonly string[]): LanguageModelV3Message[] {
+  return texts.length > 0 ? [{role: 'user', content: texts.map(text => ({type: 'text', text}))}] : []
 }
 
 function functionTool(tool: ToolContract): LanguageModelV3FunctionTool {

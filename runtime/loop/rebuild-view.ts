@@ -99,13 +99,14 @@ async function eventsOf({store}: RebuildParts, step: Prepared, lacking: Lacking)
 }
 
 async function besideOf(parts: RebuildParts, step: Prepared, lacking: Lacking): Promise<Beside> {
-  const {viewTokens = 0, summary} = step.data.manifest
+  const {viewTokens = 0, summary, excerpt} = step.data.manifest
   const [found] = summary ? await parts.store.byIds([summary]) : []
   const compacted = found && isCompacted(found) ? found : null
   if (summary && !compacted) lacking.push({part: 'summary', why: 'The summary is not on this device, or was erased.'})
   return {
     ...nothingBeside,
     viewTokens,
+    excerpt,
     summary: compacted,
     slots: await slotsOf(parts, step, lacking),
     documents: await documentsOf(parts, step, lacking),

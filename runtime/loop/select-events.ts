@@ -39,8 +39,14 @@ export function isMessage(event: Readable): event is EventOf<'message.posted'> {
   return event.kind === 'message.posted'
 }
 
-export function tokensOf(events: readonly Readable[]): number {
-  return events.reduce((sum, event) => sum + estimateTokens(event.data), 0)
+/** With `excerpt`, no text of an event counts for more than that. */
+export function tokensOf(events: readonly Readable[], excerpt = Number.POSITIVE_INFINITY): number {
+  return events.reduce((sum, event) => sum + tokensIn(event, excerpt), 0)
+}
+
+function tokensIn(event: Readable, excerpt: number): number {
+  if (event.kind !== 'model.replied') return Math.min(estimateTokens(event.data), excerpt)
+  return event.data.content.reduce((sum, part) => sum + Math.min(estimateTokens(part), excerpt), 0)
 }
 
 /** What follows the last event that a summary stands for; all of it when there is none, or it is further back. */
@@ -53,18 +59,23 @@ export function afterSummary(events: readonly Readable[], to: EventId | null): n
  * fits, else within the turn, whose message is then kept in front. The newest exchange stays, however long; nothing
  * before `covered` is taken, a summary stands for it. [VIEW-3, VIEW-4]
  */
-export function selectEvents(events: readonly LoggedEvent[], budgetTokens: number, covered = 0): Readable[] {
+export function selectEvents(
+  events: readonly LoggedEvent[],
+  budgetTokens: number,
+  covered = 0,
+  excerpt?: number,
+): Readable[] {
   const readable = events.filter(isForModel)
-  const start = newestCut(readable, budgetTokens, covered)
+  const start = newestCut(readable, budgetTokens, covered, excerpt)
   const chosen = readable.slice(start)
   const opening = chosen[0]?.kind === 'message.posted' ? undefined : readable.slice(0, start).findLast(isMessage)
   return opening ? [opening, ...chosen] : chosen
 }
 
 /** Where the events begin that fit the budget; a message is preferred, and the last cut taken when nothing fits. */
-export function newestCut(events: readonly Readable[], budgetTokens: number, covered = 0): number {
+export function newestCut(events: readonly Readable[], budgetTokens: number, covered = 0, excerpt?: number): number {
   const cuts = cutsOf(events).filter(cut => cut >= covered)
-  const affordable = cuts.slice(firstAffordable(events, cuts, budgetTokens))
+  const affordable = cuts.slice(firstAffordable(events, cuts, budgetTokens, excerpt))
   return affordable.find(cut => events[cut]?.kind === 'message.posted') ?? affordable[0] ?? covered
 }
 
@@ -84,11 +95,16 @@ function cutsOf(events: readonly Readable[]): number[] {
 }
 
 /** Index of the first cut from which everything fits; the last cut when nothing does. */
-function firstAffordable(events: readonly Readable[], cuts: readonly number[], budgetTokens: number): number {
+function firstAffordable(
+  events: readonly Readable[],
+  cuts: readonly number[],
+  budgetTokens: number,
+  excerpt?: number,
+): number {
   let tokens = 0
   let end = events.length
   for (let i = cuts.length - 1; i >= 0; i--) {
-    tokens += tokensOf(events.slice(cuts[i], end))
+    tokens += tokensOf(events.slice(cuts[i], end), excerpt)
     end = cuts[i] ?? 0
     if (tokens > budgetTokens) return Math.min(i + 1, cuts.length - 1)
   }

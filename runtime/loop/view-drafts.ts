@@ -30,6 +30,7 @@ export async function manifestOf({agent, sources, view, answers, earlier}: Viewe
     builder: viewBuilder,
     agent: {name: agent.name, version: agent.version},
     viewTokens: beside.viewTokens,
+    ...(view.excerpt !== undefined && {excerpt: view.excerpt}),
     ...references,
     transforms: [...transforms, ...view.transforms].slice(0, 1000),
     whole: view.whole,

@@ -9,6 +9,8 @@ export const runUsageSchema = z.strictObject({
   calls: z.int().nonnegative(),
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
+  /** Of the input tokens, those that the provider read from its cache; left out when there were none. */
+  cachedTokens: z.int().nonnegative().optional(),
   /** Replies whose provider told no token count; they are in none of the sums. */
   unreported: z.int().nonnegative(),
   /** In the currency of the pinned prices; null when there are none. */
@@ -37,8 +39,11 @@ export function usageOf(run: RunState, workMs = 0): RunUsage {
 /** A price per million tokens is the price of one token in millionths, so the sum is rounded once and only there. */
 function costOf({pin: {model}, usage}: RunState): number | null {
   if (!model.prices) return null
-  const {inputPerMillion, outputPerMillion} = model.prices
-  return Math.ceil(usage.inputTokens * inputPerMillion + usage.outputTokens * outputPerMillion) / 1_000_000
+  const {inputPerMillion, outputPerMillion, cachedInputPerMillion = inputPerMillion} = model.prices
+  const {inputTokens, outputTokens, cachedTokens = 0} = usage
+  const cached = Math.min(cachedTokens, inputTokens)
+  const input = (inputTokens - cached) * inputPerMillion + cached * cachedInputPerMillion
+  return Math.ceil(input + outputTokens * outputPerMillion) / 1_000_000
 }
 
 export function boundsOf(run: RunState, workMs?: number): Bound[] {

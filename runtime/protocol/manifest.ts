@@ -25,7 +25,7 @@ export type Transform = z.infer<typeof transformSchema>
 const viewSizeSchema = z.strictObject({tokens: z.int().nonnegative(), events: z.int().nonnegative()})
 
 /** The construction that manifests are written for now; those without a number were made from events alone. */
-export const viewBuilder = 2
+export const viewBuilder = 3
 
 /**
  * What went into one model call: enough to rebuild the prompt byte for byte and check its hash. [VIEW-2] Whatever is
@@ -58,6 +58,8 @@ export const manifestSchema = z.strictObject({
     .max(8)
     .optional(),
   memory: z.array(memoryRefSchema).max(50).optional(),
+  /** Estimated tokens to which each longer text of the turns was cut; whole when it is not given. */
+  excerpt: z.int().positive().optional(),
   transforms: z.array(transformSchema).max(1000).optional(),
   /** Without the budget: decides when it is time to summarise. */
   whole: viewSizeSchema.optional(),

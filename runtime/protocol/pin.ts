@@ -9,6 +9,8 @@ export const pricesSchema = z.strictObject({
   currency: z.string().min(1).max(10),
   inputPerMillion: z.number().nonnegative(),
   outputPerMillion: z.number().nonnegative(),
+  /** For input that the provider read from its cache. Default: `inputPerMillion`. */
+  cachedInputPerMillion: z.number().nonnegative().optional(),
 })
 export type Prices = z.infer<typeof pricesSchema>
 

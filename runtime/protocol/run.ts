@@ -171,7 +171,7 @@ export type RunState = {
   calls: number
   /** Fact versions that the run has read so far, the newest 200: the basis of what it proposes. */
   basis: Basis
-  usage: {inputTokens: number; outputTokens: number; unreported: number}
+  usage: {inputTokens: number; outputTokens: number; unreported: number; cachedTokens?: number}
 }
 
 /** `forMs` is how long it lasts at most, by the clock of whoever wrote it: another clock may be hours or years off. */
@@ -339,9 +339,11 @@ function newestFacts(basis: Basis): Basis {
 }
 
 function addUsage(total: RunState['usage'], usage: z.infer<typeof usageSchema>): RunState['usage'] {
+  const cachedTokens = (total.cachedTokens ?? 0) + (usage.cachedTokens ?? 0)
   return {
     inputTokens: total.inputTokens + (usage.inputTokens ?? 0),
     outputTokens: total.outputTokens + (usage.outputTokens ?? 0),
     unreported: total.unreported + (usage.inputTokens === null && usage.outputTokens === null ? 1 : 0),
+    ...(cachedTokens > 0 && {cachedTokens}),
   }
 }

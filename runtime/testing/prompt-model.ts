@@ -1,4 +1,5 @@
 import type {LanguageModelV3, LanguageModelV3Prompt} from '@ai-sdk/provider'
+import {contextPreface} from '../loop/view-sections.ts'
 import {type ScriptedStep, scriptedModel} from './scripted-model.ts'
 
 /**
@@ -22,6 +23,13 @@ export function promptModel(answer: (prompt: LanguageModelV3Prompt) => ScriptedS
  */
 export function said(prompt: LanguageModelV3Prompt): string[] {
   return prompt.flatMap(message =>
-    message.role === 'user' ? message.content.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
+    message.role === 'user' && !isContext(message.content)
+      ? message.content.flatMap(part => (part.type === 'text' ? [part.text] : []))
+      : [],
   )
+}
+
+/** The application's own context stands in a person's place, and nobody said it. */
+function isContext([first]: Extract<LanguageModelV3Prompt[number], {role: 'user'}>['content']): boolean {
+  return first?.type === 'text' && first.text === contextPreface
 }

@@ -1,0 +1,36 @@
+import {estimateTokens} from '../protocol/estimate-tokens.ts'
+import type {Json} from '../protocol/json.ts'
+
+/** Sizes to which long texts are cut, tokens: few steps, so that a prompt keeps its beginning from step to step. */
+export const excerptSizes = [8192, 4096, 2048, 1024, 512, 256, 128, 64] as const
+
+/** The value itself when it is small enough; else its beginning and end, with how much of it there is. */
+export function excerptOf(value: Json, tokens: number | undefined): Json {
+  if (tokens === undefined || estimateTokens(value) <= tokens) return value
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return {excerpt: excerptText(text, tokens), ...referencesIn(value)}
+}
+
+/** A blob's reference is small, and with it the whole can be read: it stays beside the excerpt. */
+function referencesIn(value: Json): {[key: string]: Json} {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
+  const {$blob, bytes, type} = value
+  return typeof $blob === 'string'
+    ? {$blob, ...(bytes !== undefined && {bytes}), ...(type !== undefined && {type})}
+    : {}
+}
+
+/** Beginning and end of a text, each a whole number of characters, with a note between them. */
+export function excerptText(text: string, tokens: number | undefined): string {
+  if (tokens === undefined || estimateTokens(text) <= tokens) return text
+  const share = Math.min(1, tokens / estimateTokens(text))
+  let room = Math.floor(text.length * share)
+  for (;;) {
+    const [head, tail] = [Math.ceil(room * 0.75), Math.floor(room * 0.25)]
+    const start = text.slice(0, head).replace(/[\ud800-\udbff]$/, '')
+    const end = tail === 0 ? '' : text.slice(-tail).replace(/^[\udc00-\udfff]/, '')
+    const shown = `${start} [… ${text.length} characters in all, the middle is left out; ask for a smaller part to read more …] ${end}`
+    if (room < 16 || estimateTokens(shown) <= tokens) return shown
+    room = Math.floor(room * 0.8)
+  }
+}
