@@ -81,7 +81,7 @@ export type OpeningCause = {
 
 const messages: Record<OpeningCauseKind, string> = {
   new_version: 'A new version was published, and this page is of the old one.',
-  wrong_answer: 'Something between this browser and the server answered in its place, such as a login page.',
+  wrong_answer: 'Something between this browser and the server, such as a login page, answered instead of the server.',
   unreachable: 'A part of the program could not be loaded. The connection may be down.',
   script_error: 'The program that runs in the background stopped when it started.',
   engine: 'The database engine does not start in this browser.',

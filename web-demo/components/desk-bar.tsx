@@ -1,13 +1,21 @@
 import type {ReactNode} from 'react'
-import type {Connection, SessionView} from '../runtime-types.ts'
+import type {Connection, Opening, SessionView} from '../runtime-types.ts'
+import {openingStatus} from '../words/opening.ts'
 import {connectionWords, modelWords, statusWords} from '../words/session.ts'
 import {StatusDot} from './status-dot.tsx'
 
-type Props = {view: SessionView | null; connection: Connection; left: ReactNode; menu: ReactNode; right: ReactNode}
+type Props = {
+  view: SessionView | null
+  connection: Connection
+  opening: Opening
+  left: ReactNode
+  menu: ReactNode
+  right: ReactNode
+}
 
 /** What conversation this is, how it stands and whether the server is there: on every width. */
-export function DeskBar({view, connection, left, menu, right}: Props) {
-  const link = connectionWords(connection)
+export function DeskBar({view, connection, opening, left, menu, right}: Props) {
+  const link = openingStatus(opening) ?? connectionWords(connection)
   const run = view && view.status !== 'idle' ? statusWords(view.status) : null
   const model = view?.passport?.pin.model.label
   return (

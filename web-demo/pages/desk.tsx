@@ -86,6 +86,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
         <DeskBar
           view={view}
           connection={device.connection}
+          opening={device.opening}
           left={
             <Drawer
               side="left"

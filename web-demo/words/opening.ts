@@ -1,4 +1,5 @@
 import type {Opening} from '../runtime-types.ts'
+import type {Tone} from './refund.ts'
 
 export type OpeningWords = {
   tone: 'bad' | 'waiting'
@@ -66,6 +67,13 @@ export function openingWords(opening: Opening, now: number): OpeningWords | null
         reload: opening.ways.includes('reload'),
       }
   }
+}
+
+/** What stands in place of the connection while the desk is not open: then nothing is known of the connection. */
+export function openingStatus(opening: Opening): {words: string; tone: Tone} | null {
+  if (opening.state === 'open') return null
+  if (opening.state === 'opening' && !opening.cause) return {words: 'Opening', tone: 'quiet'}
+  return {words: 'Not open', tone: opening.state === 'blocked' ? 'waiting' : 'bad'}
 }
 
 function nextSentence(nextAt: number | null, now: number): string {

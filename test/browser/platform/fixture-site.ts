@@ -8,7 +8,7 @@ import type {LedgerConfig} from './fixture/ledger.ts'
 
 export interface FixtureSite {
   /** A new tab whose page is connected to the database called `name`. */
-  openTab(name: string, config?: LedgerConfig & {deadlineMs?: number}): Promise<Page>
+  openTab(name: string, config?: LedgerConfig & {deadlineMs?: number; build?: string}): Promise<Page>
   /** A new tab that is connected to nothing. */
   openBlank(): Promise<Page>
   takeRequests(): string[]
@@ -50,7 +50,11 @@ export function fixtureSite(options: {bfcache?: boolean} = {}): FixtureSite {
   }
 }
 
-export function connect(page: Page, name: string, config?: LedgerConfig & {deadlineMs?: number}): Promise<void> {
+export function connect(
+  page: Page,
+  name: string,
+  config?: LedgerConfig & {deadlineMs?: number; build?: string},
+): Promise<void> {
   return page.evaluate(([name, config]) => void window.connect(name, config), [name, config] as const)
 }
 
