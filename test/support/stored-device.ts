@@ -12,7 +12,7 @@ import {asTarball} from '../../runtime/storage/prepared/as-tarball.ts'
 import {type DeviceStorage, openDeviceStore} from '../../runtime/storage/recovery/open-device-store.ts'
 import {SessionLog} from '../../runtime/storage/session-log.ts'
 import {confirmed, scribe} from './events.ts'
-import type {MemoryOpfs} from './memory-opfs.ts'
+import {MemoryOpfs} from './memory-opfs.ts'
 
 export const maya = {type: 'person', subject: 'maya'} as Actor
 export const opened: Draft = {kind: 'session.opened', data: {agent: 'desk', policy: 'steer'}}
@@ -69,4 +69,41 @@ export function fromServer(texts: readonly string[]): {session: SessionId; page:
   const desk = scribe()
   const events = [desk.event('session.opened'), ...texts.map(text => desk.event('message.posted', {data: {text}}))]
   return {session: desk.names.session, page: confirmed(events) as Event[]}
+}
+
+export type LeftDevice = {
+  opfs: MemoryOpfs
+  device: string
+  /** Of another device: all of it is confirmed. */
+  shared: {session: SessionId; page: Event[]; texts: string[]}
+  /** Of this device: the server has nothing of it. */
+  own: {session: SessionId; texts: string[]}
+}
+
+/**
+ * The files of a device that was killed: confirmed messages and a pending one in checkpointed pages, and one more of each
+ * in the write-ahead log only.
+ */
+export async function leaveDevice(): Promise<LeftDevice> {
+  const opfs = new MemoryOpfs()
+  const first = await openStoredDevice(opfs)
+  const server = Array.from({length: 41}, (_, i) => `confirmed ${i} ${'x'.repeat(300)}`)
+  const {session, page} = fromServer(server)
+  const shared = await first.log(session)
+  await shared.receive(page.slice(0, -1))
+  const own = env.id('session')
+  const log = await first.log(own)
+  await log.append(maya, [opened, message('in a page')])
+  await first.database.db.query('checkpoint')
+  await log.append(maya, [message('in the log only')])
+  await shared.receive(page.slice(-1))
+  const {id: device} = await first.store.device()
+  const left = opfs.copy()
+  await first.close()
+  return {
+    opfs: left,
+    device,
+    shared: {session, page, texts: server},
+    own: {session: own, texts: ['in a page', 'in the log only']},
+  }
 }

@@ -74,8 +74,8 @@ export const outboxRecordSchema = z.discriminatedUnion('type', [
   z.object({type: z.literal('memory_change_dropped'), id: memoryChangeIdSchema}),
   z.object({type: z.literal('memory_proposals'), proposals: z.array(memoryProposalSchema)}),
   z.object({type: z.literal('memory_proposals_dropped'), ids: z.array(memoryIdSchema)}),
-  /** What the person has to be told, until `dismissed`. */
-  z.object({type: z.literal('recovery'), recovery: recoverySchema.nullable()}),
+  /** What the person has to be told, until it is dismissed. */
+  z.object({type: z.literal('recovery'), recovery: recoverySchema, dismissed: z.boolean()}),
 ])
 export type OutboxRecord = z.infer<typeof outboxRecordSchema>
 export type StoredEvent = z.infer<typeof storedEventSchema>

@@ -1,6 +1,5 @@
 import type {EventId, MemoryChangeId, MemoryId, SessionId} from '../../protocol/ids.ts'
 import type {MemoryProposal} from '../../protocol/memory.ts'
-import type {Recovery} from '../../protocol/recovery.ts'
 import type {QueuedChange} from '../memory-store.ts'
 import type {OutboxRecord, Refusal, StoredEvent} from './outbox-record.ts'
 
@@ -19,7 +18,8 @@ export type OutboxState = {
   marks: Map<SessionId, Mark>
   changes: Map<MemoryChangeId, QueuedChange>
   proposals: Map<MemoryId, MemoryProposal>
-  recovery: Recovery | null
+  /** The last that there was, also when it is dismissed. */
+  recovery: Of<'recovery'> | null
 }
 
 export function emptyOutbox(): OutboxState {
@@ -87,7 +87,7 @@ export function applyRecord(state: OutboxState, record: OutboxRecord): void {
       for (const id of record.ids) state.proposals.delete(id)
       break
     case 'recovery':
-      state.recovery = record.recovery
+      state.recovery = record
   }
 }
 
@@ -112,7 +112,7 @@ export function recordsOf(state: OutboxState): OutboxRecord[] {
     ...(state.proposals.size > 0
       ? [{type: 'memory_proposals' as const, proposals: [...state.proposals.values()]}]
       : []),
-    ...(state.recovery ? [{type: 'recovery' as const, recovery: state.recovery}] : []),
+    ...(state.recovery ? [state.recovery] : []),
   ]
 }
 

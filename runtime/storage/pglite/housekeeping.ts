@@ -19,23 +19,21 @@ const idleMs = 5_000
 export function keepHouse(db: PGlite): Housekeeping {
   let written = 0
   let timer: ReturnType<typeof setTimeout> | undefined
-  let working: Promise<void> | null = null
+  let working = false
 
-  function clean(mostBytes: number): void {
-    if (db.closed) return
-    working ??= cleanIfOver(db, mostBytes)
-      .catch(() => undefined)
-      .finally(() => {
-        working = null
-      })
+  async function clean(mostBytes: number): Promise<void> {
+    if (db.closed || working) return
+    working = true
+    await cleanIfOver(db, mostBytes).catch(() => undefined)
+    working = false
   }
 
   return {
     wrote() {
       written += 1
-      if (written % every === 0) clean(limits.busyBytes)
+      if (written % every === 0) void clean(limits.busyBytes)
       clearTimeout(timer)
-      timer = setTimeout(() => clean(limits.idleBytes), idleMs)
+      timer = setTimeout(() => void clean(limits.idleBytes), idleMs)
       // A process of Node may end meanwhile.
       if (typeof timer === 'object' && 'unref' in timer) timer.unref()
     },

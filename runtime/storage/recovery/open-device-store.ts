@@ -53,7 +53,7 @@ export async function openDeviceStore(
   const found = await compare(db, inner, {unsent, salvaged, projections})
   await restoreMemory(db, memory, unsent)
   const report = {...found, whole: loaded.whole || (salvaged?.whole ?? false), known: loaded.state.device !== null}
-  const recovery = reportOf(database, report, salvaged, environment) ?? loaded.state.recovery
+  const recovery = nextReport(loaded.state.recovery, reportOf(database, report, salvaged, environment))
   const device = () => deviceRecord(inner)
   await levelOutbox(outbox, inner, {
     state: loaded.state,
@@ -83,7 +83,9 @@ export async function openDeviceStore(
     memory: guardMemory(memory, guard),
     kind,
     recovery,
-    dismissRecovery: () => write([{type: 'recovery', recovery: null}], {flush: true}),
+    dismissRecovery: async () => {
+      if (recovery) await write([{type: 'recovery', recovery, dismissed: true}], {flush: true})
+    },
   }
 }
 
@@ -240,6 +242,36 @@ function reportOf(
   }
 }
 
+type Told = OutboxState['recovery']
+
+/** What is to be told from now on: the last report until it is dismissed, and what was found now unless it was told before. */
+function nextReport(last: Told, found: Recovery | null): Recovery | null {
+  const open = last && !last.dismissed ? last.recovery : null
+  if (!found || (last && isKnown(last.recovery, found))) return open
+  return open ? bothOf(open, found) : found
+}
+
+/** Entries that are still to be fetched from the server, as at the last opening. */
+function isKnown(last: Recovery, found: Recovery): boolean {
+  if (found.cause !== 'behind' || found.restored > 0) return false
+  const told = new Map(last.sessions.map(({session, refilling}) => [session, refilling]))
+  return found.sessions.every(({session, refilling}) => refilling <= (told.get(session) ?? 0))
+}
+
+function bothOf(last: Recovery, found: Recovery): Recovery {
+  const sum = (a: number | null, b: number | null) => (a === null || b === null ? null : a + b)
+  const again = new Set(found.sessions.map(({session}) => session))
+  return {
+    ...found,
+    restored: last.restored + found.restored,
+    lost: sum(last.lost, found.lost),
+    sessions: [...last.sessions.filter(({session}) => !again.has(session)), ...found.sessions],
+    emptyTables: [...new Set([...last.emptyTables, ...found.emptyTables])],
+    setAside: found.setAside ?? last.setAside,
+    detail: `${last.detail} ${found.detail}`.slice(0, 2000),
+  }
+}
+
 type Level = {
   state: OutboxState
   whole: boolean
@@ -261,7 +293,7 @@ async function levelOutbox(outbox: Outbox, store: DeviceStore, level: Level): Pr
   }
   const proposals = (await queue.proposals()).filter(({id}) => !state.proposals.has(id))
   if (proposals.length > 0) records.push({type: 'memory_proposals', proposals})
-  if (recovery !== state.recovery) records.push({type: 'recovery', recovery})
+  if (recovery && recovery !== state.recovery?.recovery) records.push({type: 'recovery', recovery, dismissed: false})
   if (whole)
     return outbox.write(JSON.stringify(records[0]) === JSON.stringify(state.device) ? records.slice(1) : records)
   for (const record of records) applyRecord(state, record)
