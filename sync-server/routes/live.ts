@@ -6,7 +6,7 @@ import {type StreamLimits, streamCounter} from '../live-streams.ts'
 import type {Principal} from '../principal.ts'
 import type {App} from './http.ts'
 import {type Mailbox, mailbox} from './mailbox.ts'
-import {beginStream, eventStream, handle, padding, route} from './route.ts'
+import {eventStream, handle, padding, route, unbuffered} from './route.ts'
 
 const listen = route({
   name: 'listen',
@@ -37,8 +37,7 @@ export function liveRoutes(app: App, options: LiveOptions): void {
   const enter = streamCounter(options.streams)
   handle(app, listen, ({principal}, c) => {
     const leave = enter(principal)
-    beginStream(c)
-    return streamSSE(c, async stream => {
+    const stream = streamSSE(c, async stream => {
       const box = mailbox<LiveMessage>()
       const unsubscribe = options.bus.subscribe(poke => {
         const message = messageFor(principal, poke)
@@ -58,6 +57,7 @@ export function liveRoutes(app: App, options: LiveOptions): void {
         options.closing.removeEventListener('abort', stop)
       }
     })
+    return unbuffered(stream)
   })
 }
 

@@ -8,7 +8,7 @@ import {type Models, offerOf} from '../models/config.ts'
 import type {ModelGateway} from '../models/gateway.ts'
 import type {NumberedPart} from '../storage/token-store.ts'
 import type {App, Ctx} from './http.ts'
-import {beginStream, digits, eventStream, handle, route} from './route.ts'
+import {digits, eventStream, handle, route, unbuffered} from './route.ts'
 
 const failedPartSchema = z.object({type: z.literal('error'), error: modelFailureSchema})
 const parts = eventStream(
@@ -103,8 +103,7 @@ async function stream(
   const first = parts.next()
   // A call that fails at once is told by its status, as any other refusal.
   failAtOnce(await within(Math.min(firstPartMs, left()), first))
-  beginStream(c)
-  return streamSSE(c, async out => {
+  const answer = streamSSE(c, async out => {
     out.onAbort(() => leaving.abort())
     try {
       for (let next = first; ; ) {
@@ -122,6 +121,7 @@ async function stream(
       await parts.return(undefined)
     }
   })
+  return unbuffered(answer)
 }
 
 function failAtOnce(first: Next | 'later'): void {

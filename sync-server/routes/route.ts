@@ -114,9 +114,10 @@ export function errorsOf({params, query, body, open, errors = []}: Route): Error
 export const nothingSchema = z.strictObject({})
 
 /** Headers by which proxies are asked to pass a stream on as it comes. `no-transform` also keeps it uncompressed. [SYNC-8] */
-export function beginStream(c: Ctx): void {
-  c.header('x-accel-buffering', 'no')
-  c.header('cache-control', 'no-store, no-transform')
+export function unbuffered(stream: Response): Response {
+  stream.headers.set('x-accel-buffering', 'no')
+  stream.headers.set('cache-control', 'no-store, no-transform')
+  return stream
 }
 
 /** A comment of 4 KiB, which fills the buffer of a proxy that passes nothing on before it is full. */
