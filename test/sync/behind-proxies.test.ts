@@ -194,7 +194,7 @@ describe('on a slow line', () => {
     const subject = `person-${++people}`
     const device = await openDevice({db: phone.db, shop, subject, model, link: await shop.link(subject)})
     const session = await device.sessions.openSession({agent: 'desk'})
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 12; n++) {
       await session.send(Array.from({length: 1900}, () => crypto.randomUUID().slice(0, 8)).join(''))
       await until(session, atRest)
     }
