@@ -31,10 +31,10 @@ export class MemoryExtraction {
     private readonly around: Around,
   ) {}
 
-  look({id, state: {run, custody}}: SessionLog): void {
+  look({id, state: {run}}: SessionLog): void {
     if (!this.parts.extractor || !run?.ended || run.ended === 'failed_retryable' || this.#noted.has(run.id)) return
-    // The run's last holder extracts it; other devices get what came of it.
-    if (custody.holder !== null && custody.holder !== this.parts.device) return
+    // One device of all extracts a run: the last that worked on it. Custody may have moved since the run ended. [MEM-5]
+    if (run.worker.holder !== null && run.worker.holder !== this.parts.device) return
     this.#noted.add(run.id)
     this.parts.memory.runs.note(run.id, id).then(
       () => this.soon(),

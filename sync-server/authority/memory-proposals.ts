@@ -17,8 +17,11 @@ import type {Owner} from '../principal.ts'
 import type {LockedMemory} from '../storage/memory-store.ts'
 import {withDeadline} from './deadline.ts'
 import {enterForce, type MemoryContext, memoryMoved, record} from './memory-context.ts'
+import {saysTheSame} from './same-memory.ts'
 
 const policyDeadlineMs = 10_000
+
+const settledReason = 'What was remembered from this message was corrected or forgotten.'
 
 type Screened = {verdict: MemoryProposalVerdict} | {proposal: MemoryProposal}
 
@@ -117,6 +120,7 @@ async function admit(
   }
   const open = await locked.open()
   if (open.some(other => saysTheSame(other, proposal))) return await refuse('This is known already.')
+  if (await locked.isSettled(proposal)) return await refuse(settledReason)
   if ('refuse' in ruling) return await refuse(textStart(ruling.refuse, 500))
   if (open.length >= limits.memoryItems) return await refuse(`Memory is full: at most ${limits.memoryItems} items.`)
   if ('ask' in ruling) {
@@ -125,16 +129,4 @@ async function admit(
   }
   await enterForce(locked, owner, item, {...act, why: textStart(ruling.accept, 500)})
   return {status: 'accepted', id}
-}
-
-function saysTheSame(item: MemoryRecord, proposal: MemoryProposal): boolean {
-  return item.key === proposal.key && plain(item.text) === plain(proposal.text)
-}
-
-function plain(text: string): string {
-  return text
-    .trim()
-    .replace(/[\s.!]+/g, ' ')
-    .trim()
-    .toLowerCase()
 }

@@ -14,6 +14,7 @@ import {refusalError} from '../../runtime/protocol/refusal.ts'
 import type {Owner} from '../principal.ts'
 import type {MemoryRef} from '../storage/memory-store.ts'
 import {enterForce, type MemoryContext, memoryMoved, record} from './memory-context.ts'
+import {twinsOf} from './same-memory.ts'
 
 /**
  * What a person does to an item of their own: accepts, corrects or forgets it. [MEM-2, MEM-3]
@@ -39,7 +40,9 @@ export async function changeMemory(
       return {item: await enterForce(memory, owner, before, act), moved: true}
     }
     const after = evolveMemory(before, change, act)
+    const twins = twinsOf(before, await memory.open())
     await record(memory, owner, after, act)
+    for (const twin of twins) await record(memory, owner, evolveMemory(twin, {do: 'forget'}, act), act)
     return {item: after, moved: true}
   })
   if (moved) memoryMoved(context, owner)

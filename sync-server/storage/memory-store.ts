@@ -1,5 +1,5 @@
 import type {MemoryId, SessionId} from '../../runtime/protocol/ids.ts'
-import type {MemoryItem, MemoryRecord, MemorySource} from '../../runtime/protocol/memory.ts'
+import type {MemoryItem, MemoryProposal, MemoryRecord, MemorySource} from '../../runtime/protocol/memory.ts'
 import type {Owner} from '../principal.ts'
 import type {AuditEntry} from './store.ts'
 
@@ -47,6 +47,9 @@ export interface LockedMemory {
   open(): Promise<MemoryRecord[]>
   /** Whether all of these events are in the log of sessions of this subject's own. */
   hasSources(sources: readonly MemorySource[]): Promise<boolean>
+  /** Whether a person corrected, or something forgot, what was made of one of these events under this key. [MEM-5] */
+  isSettled(proposal: Pick<MemoryProposal, 'sources' | 'key'>): Promise<boolean>
+  /** Also notes the sources of an item that it forgets or corrects, so that `isSettled` knows them. */
   save(item: MemoryItem, audit: AuditEntry): Promise<void>
   saveVector(id: MemoryId, embedder: string, vector: Float32Array): Promise<void>
 }

@@ -214,4 +214,14 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_blobs_unnamed ON hf_blobs (at) WHERE named = 0',
     ],
   },
+  {
+    name: 'memory-settled-sources',
+    statements: [
+      // The source events of items that a person corrected, or that were forgotten. The key of the item is kept as a hash.
+      `CREATE TABLE hf_memory_settled (
+        tenant TEXT NOT NULL, subject TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, key_hash TEXT NOT NULL,
+        PRIMARY KEY (tenant, subject, event, key_hash))`,
+      'CREATE INDEX hf_memory_settled_by_session ON hf_memory_settled (tenant, subject, session)',
+    ],
+  },
 ]

@@ -4,6 +4,7 @@ import {isRecord} from '../../runtime/protocol/memory.ts'
 import type {Owner} from '../principal.ts'
 import type {ErasedMemory, LockedMemory, MemoryRef, MemoryStore} from './memory-store.ts'
 import {insertAudit} from './pg-audit.ts'
+import {isSettled, settleSources} from './pg-memory-settled.ts'
 import {placeholders, type Sql, type SqlQuery, type SqlValue} from './sql.ts'
 
 export function pgMemory(sql: Sql, across: Sql): MemoryStore {
@@ -40,14 +41,12 @@ export function pgMemory(sql: Sql, across: Sql): MemoryStore {
         )
       ).map(refOf),
     eraseBySession: ({session, ...owner}, at) =>
-      erase(
-        sql,
-        owner,
-        at,
-        'AND id IN (SELECT item FROM hf_memory_sources WHERE tenant = $1 AND subject = $2 AND session = $3)',
-        [session],
-      ),
-    eraseBySubject: (owner, at) => erase(sql, owner, at, '', []),
+      erase(sql, owner, at, {
+        items: 'AND id IN (SELECT item FROM hf_memory_sources WHERE tenant = $1 AND subject = $2 AND session = $3)',
+        settled: 'AND session = $3',
+        params: [session],
+      }),
+    eraseBySubject: (owner, at) => erase(sql, owner, at, {items: '', settled: '', params: []}),
   }
 }
 
@@ -72,6 +71,7 @@ async function lockedMemory(tx: SqlQuery, owner: Owner): Promise<LockedMemory> {
       return rows.map(row => itemOf(row) as MemoryRecord)
     },
     hasSources: sources => hasSources(tx, owner, sources),
+    isSettled: proposal => isSettled(tx, owner, proposal),
     save: async (item, audit) => {
       await save(tx, owner, item)
       await insertAudit(tx, audit)
@@ -158,6 +158,8 @@ async function save(tx: SqlQuery, owner: Owner, item: MemoryItem): Promise<void>
       item.updatedAt,
     ],
   )
+  const settles = item.status === 'forgotten' || item.status === 'corrected'
+  if (settles && before && isRecord(before)) await settleSources(tx, owner, before)
   if (!record) await dropFrom(tx, 'hf_memory_sources', owner, item.id)
   else if (!before) await insertSources(tx, owner, record)
   // A vector is of a text: when the text is gone or another, so is the vector.
@@ -197,8 +199,7 @@ async function erase(
   sql: Sql,
   owner: Owner,
   at: number,
-  which: string,
-  params: readonly SqlValue[],
+  which: {items: string; settled: string; params: readonly SqlValue[]},
 ): Promise<ErasedMemory> {
   const {tenant, subject} = owner
   return await sql.transaction(async tx => {
@@ -207,14 +208,20 @@ async function erase(
     if (any.length === 0) return {items: []}
     const memory = await lockedMemory(tx, owner)
     const rows = await tx.query<{id: string}>(
-      `SELECT id FROM hf_memory WHERE tenant = $1 AND subject = $2 AND body <> '' ${which} ORDER BY cursor`,
-      [tenant, subject, ...params],
+      `SELECT id FROM hf_memory WHERE tenant = $1 AND subject = $2 AND body <> '' ${which.items} ORDER BY cursor`,
+      [tenant, subject, ...which.params],
     )
     const items = rows.map(row => row.id as MemoryId)
     for (const id of items) {
       const audit = {tenant, subject, action: 'memory.forgotten' as const, about: id, reason: 'erasure', at}
       await memory.save({id, status: 'forgotten', updatedAt: at}, audit)
     }
+    // Erased events cannot be a source again, so nothing has to be known of them.
+    await tx.query(`DELETE FROM hf_memory_settled WHERE tenant = $1 AND subject = $2 ${which.settled}`, [
+      tenant,
+      subject,
+      ...which.params,
+    ])
     return {items}
   })
 }

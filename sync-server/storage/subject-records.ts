@@ -88,6 +88,13 @@ export const subjectTables: readonly Table[] = [
     json: [],
   },
   {
+    layer: 'memory sources',
+    name: 'hf_memory_settled',
+    where: 'subject = $2',
+    key: ['subject', 'event', 'key_hash'],
+    json: [],
+  },
+  {
     layer: 'memory vectors',
     name: 'hf_memory_vectors',
     where: 'subject = $2',

@@ -126,6 +126,31 @@ describe('extraction', () => {
     expect(new Set(asked).size).toBe(3)
   })
 
+  test('[MEM-5] a device that takes a session over after its run has ended does not extract that run again', async () => {
+    const asked: string[] = []
+    const counting = (name: string): MemoryExtractor => ({
+      name,
+      extract: async task => {
+        asked.push(name)
+        return rules.extract(task, {gateway: null as never, signal: new AbortController().signal})
+      },
+    })
+    const maya = person()
+    const laptop = await maya.device({extractor: counting('laptop')})
+    const session = await say(laptop, 'Remember that my sister is called Ines.')
+    const view = await remembers(laptop, settledWith('My sister is called Ines.'))
+    await laptop.memory.forget(view.entries[0]!.item.id)
+    const phone = await maya.device({extractor: counting('phone')})
+    const there = await phone.openSession({session: session.id})
+    await there.takeOver()
+    await there.send('Where is A17?')
+    await there.settled()
+    // The second run is the phone's own; of the first it knows nothing more than that it was forgotten.
+    await expect.poll(() => asked).toEqual(['laptop', 'phone'])
+    await remembers(phone, ({queued}) => queued === 0)
+    expect(await phone.memory.recall({query: 'sister Ines'})).toEqual([])
+  })
+
   test('[WRK-4] an extractor sees what was said, and neither tool results nor documents', async () => {
     const seen: string[] = []
     const extractor: MemoryExtractor = {

@@ -1,6 +1,7 @@
 import {describe, expect, test} from 'vitest'
+import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {LiveMessage} from '../../runtime/protocol/wire.ts'
-import {serverEnvironment as env, type MemoryPolicy} from '../../sync-server/index.ts'
+import {serverEnvironment as env, type MemoryPolicy, openPgStore, pgliteSql} from '../../sync-server/index.ts'
 import {tablesWith} from '../support/scan-database.ts'
 import {headersOf} from '../sync-server/support/caller.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
@@ -107,6 +108,68 @@ describe('what enters memory', () => {
     const maya = teller(accepting(), someone())
     const id = await maya.told('x', {text: 'Uses the key sk-live-0123456789abcdef0123 for the shop.'})
     expect((await maya.item(id))?.text).toBe('Uses the key [removed] for the shop.')
+  })
+})
+
+describe('what a person has settled', () => {
+  const key = 'preference/refund-channel'
+
+  test.each([
+    ['forgotten', {do: 'forget'}],
+    ['corrected', {do: 'correct', text: 'Refund to the card.', revision: 2}],
+  ])(
+    '[MEM-5] what was %s is not taken again from the same message, with or without its key',
+    async (status, change) => {
+      const maya = teller(accepting(), someone())
+      const told = await maya.said('I like store credit best.')
+      const first = proposalOf(told, {key})
+      await maya.propose([first])
+      expect((await maya.change(first.id, change)).body.item).toMatchObject({status})
+      const again = [proposalOf(told, {key}), proposalOf(told, {key, text: 'Store credit, please.'}), proposalOf(told)]
+      expect(await maya.propose(again)).toEqual(
+        again.map(({id}) => ({
+          status: 'refused',
+          id,
+          reason: 'What was remembered from this message was corrected or forgotten.',
+        })),
+      )
+      expect((await maya.recall({key})).map(({item}) => item.text)).toEqual(
+        status === 'corrected' ? ['Refund to the card.'] : [],
+      )
+    },
+  )
+
+  test('[MEM-5] the same said in a new message is taken, and so is what else the old message says', async () => {
+    const maya = teller(accepting(), someone())
+    const told = await maya.said('I like store credit best, and I live in Porto.')
+    const first = proposalOf(told, {key})
+    await maya.propose([first])
+    await maya.change(first.id, {do: 'forget'})
+    const city = proposalOf(told, {key: 'fact/city', text: 'Lives in Porto.'})
+    const later = proposalOf(await maya.said('Store credit after all.'), {key})
+    expect((await maya.propose([city, later])).map(({status}) => status)).toEqual(['accepted', 'accepted'])
+  })
+
+  test('[MEM-5] what a second device made of the message before it heard of it goes with the first', async () => {
+    const maya = teller(servers.server(), someone())
+    const told = await maya.said('I like store credit best.')
+    const [first, second] = [proposalOf(told, {key}), proposalOf(told, {key, text: 'Store credit, please.'})]
+    await maya.propose([first, second])
+    await maya.change(first.id, {do: 'forget'})
+    expect((await maya.page()).items.map(({status}) => status)).toEqual(['forgotten', 'forgotten'])
+  })
+
+  test('[MEM-5] of the key of a forgotten item only a hash is left, and of an erased subject nothing', async () => {
+    const who = someone()
+    const maya = teller(accepting(), who)
+    const first = proposalOf(await maya.said('x'), {key: 'fact/rare-marmot', text: 'Keeps a rare-marmot.'})
+    await maya.propose([first])
+    await maya.change(first.id, {do: 'forget'})
+    expect(await tablesWith(database.db, 'rare-marmot')).toEqual([])
+    expect(await tablesWith(database.db, first.sources[0]!.events[0]!)).toContain('hf_memory_settled')
+    const store = await openPgStore(pgliteSql(database.db))
+    await store.memory.eraseBySubject({tenant: who.tenant as TenantId, subject: who.subject as SubjectId}, Date.now())
+    expect(await tablesWith(database.db, first.sources[0]!.events[0]!)).not.toContain('hf_memory_settled')
   })
 })
 

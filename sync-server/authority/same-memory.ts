@@ -1,0 +1,36 @@
+import {isRecord, type MemoryItem, type MemoryRecord} from '../../runtime/protocol/memory.ts'
+
+type Said = Pick<MemoryRecord, 'key' | 'text'>
+type Sourced = Said & Pick<MemoryRecord, 'id' | 'sources'>
+
+/** The same key and the same words, whatever their case, spaces and full stops. */
+export function saysTheSame(item: Said, other: Said): boolean {
+  return item.key === other.key && plain(item.text) === plain(other.text)
+}
+
+/**
+ * Items that another device made of the same message before it heard of the first: what a person does to one of them
+ * is meant for all. [MEM-5]
+ */
+export function twinsOf(item: MemoryItem, open: readonly MemoryRecord[]): MemoryRecord[] {
+  if (!isRecord(item)) return []
+  return open.filter(other => other.id !== item.id && isTwin(item, other))
+}
+
+function isTwin(item: Sourced, other: Sourced): boolean {
+  if (!sharesSource(item, other)) return false
+  return item.key === null ? saysTheSame(item, other) : item.key === other.key
+}
+
+function sharesSource(item: Sourced, other: Sourced): boolean {
+  const events = new Set(item.sources.flatMap(source => source.events))
+  return other.sources.some(source => source.events.some(event => events.has(event)))
+}
+
+function plain(text: string): string {
+  return text
+    .trim()
+    .replace(/[\s.!]+/g, ' ')
+    .trim()
+    .toLowerCase()
+}
