@@ -93,7 +93,7 @@ export function createApp(parts: AppParts): App {
   blobRoutes(app, {...context, room: parts.blobRoom})
   custodyRoutes(app, context)
   approvalRoutes(app, context, worker)
-  approverRoutes(app, context)
+  approverRoutes(app, context, parts.eraser.operatorRole)
   factRoutes(app, context.facts)
   runRoutes(app, context)
   agentRoutes(app, {...context, publisherRole: parts.publisherRole})

@@ -47,7 +47,7 @@ type Assumption = Extract<Event, {kind: 'custody.assumed'}>
 
 /** Compare and set again, on the epoch and on the work done under it: else two lines of work would interleave. [CUS-4] */
 export function refuseAssumption(
-  {custody, worked}: {custody: CustodyState; worked: number},
+  {custody, worked, head}: {custody: CustodyState; worked: number; head: number},
   {device, data}: Pick<Assumption, 'device' | 'data'>,
 ): Refusal | null {
   const asked = `custody.assumed as epoch ${data.epoch}, resting on event ${data.restsOn}`
@@ -60,6 +60,8 @@ export function refuseAssumption(
   })
   if (custody.holder === device) return no('a device that holds custody already', ['go on under the epoch held'])
   if (data.epoch !== custody.epoch + 1) return no(`epoch ${custody.epoch}`, ['keep the work as a branch'])
+  // To rest on what does not exist would count whatever the holder does next as seen.
+  if (data.restsOn > head) return no(`a session whose last event is ${head}`, ['keep the work as a branch'])
   if (worked > data.restsOn) return no(`work of the holder up to event ${worked}`, ['keep the work as a branch'])
   return null
 }

@@ -4,6 +4,7 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
 import {sameJson} from '../../runtime/protocol/json.ts'
 import {noSlots} from '../../runtime/protocol/slots.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
 import type {EventVerdict, PushAnswer} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import type {Known, LockedSession} from '../storage/store.ts'
@@ -15,7 +16,7 @@ import {commitBatch} from './commit-batch.ts'
 import {goneError} from './erase.ts'
 import {judgeEvent, remember} from './judge-event.ts'
 import {pokeAbout} from './poke.ts'
-import {rejected, type Screened, screenEvents} from './screen-event.ts'
+import {forgedKinds, rejected, type Screened, screenEvents} from './screen-event.ts'
 
 export type Admission = PushAnswer & {proposed: OperationId[]}
 
@@ -33,6 +34,7 @@ export async function admitEvents(
 ): Promise<Admission> {
   const screened = await screenEvents(principal, session, values)
   const {tenant, subject} = principal
+  await auditForged(authority, principal, session, values)
   await refuseStaleDevice(authority, principal, screened)
   const opens = screened.some(one => 'event' in one && isOpening(one.event))
   const key = {tenant, session, subject, ...(opens && {create: subject})}
@@ -52,6 +54,26 @@ export async function admitEvents(
   pokeAbout(authority, {tenant, subject, session}, before, sealed)
   const proposed = sealed.flatMap(({event}) => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
   return {verdicts, head, proposed}
+}
+
+/** One entry a batch, so that a device cannot fill the audit faster than it may push. [APP-2] */
+async function auditForged(
+  {store, environment}: Authority,
+  {tenant, subject}: Principal,
+  session: SessionId,
+  values: readonly unknown[],
+): Promise<void> {
+  const kinds = forgedKinds(values)
+  if (kinds.length === 0) return
+  const reason = `A device pushed what only the server writes: ${kinds.join(', ')}`
+  await store.audit.record({
+    tenant,
+    subject,
+    action: 'event.forged',
+    about: session,
+    reason: textStart(reason, 500),
+    at: environment.now(),
+  })
 }
 
 /** What a device brings from before its subject was erased would bring part of it back. [RET-3] */

@@ -27,6 +27,8 @@ export async function decideApproval(
   decision: Decision,
   signed?: Signed,
 ): Promise<ApprovalRecord> {
+  const known = await authority.store.approvals.get(principal.tenant, approval)
+  if (known && isDecidedSo(known, principal, decision)) return known
   const decidable = await checkDecision(authority, principal, approval, decision)
   const appended = await appendServiceEvent(
     authority,
@@ -35,8 +37,22 @@ export async function decideApproval(
     event => auditEntry(authority, principal, approval, event, decision),
   )
   const now = await authority.store.approvals.get(principal.tenant, approval)
+  // Two deliveries of one decision at once: the second finds under the lock that it has been made.
+  if (now && isDecidedSo(now, principal, decision)) return now
   if (!appended.event || !now) throw await refuse(authority, principal, approval, notOpen(now ?? decidable.item))
   return now
+}
+
+/** The same person has said the same of the same digest: a second click, or a retry whose first answer was lost. */
+export function isDecidedSo(
+  {status, digest, decidedBy, endorsements}: ApprovalRecord,
+  {subject}: Principal,
+  decision: Decision,
+): boolean {
+  if (decision.digest !== digest) return false
+  if (decision.verdict === 'reject') return status === 'rejected' && decidedBy === subject
+  const said = decidedBy === subject || endorsements.some(({by}) => by === subject)
+  return said && (status === 'granted' || status === 'open')
 }
 
 /**

@@ -31,14 +31,11 @@ export async function registerKey(authority: Authority, principal: Principal, wi
   // Its answer may have been lost: the same key again is the same device.
   const known = inForce.find(({publicKey}) => publicKey === wish.publicKey)
   if (known) return shown(known)
-  if (inForce.length >= keysOfOne) {
-    throw new HoldfastError('refused', `At most ${keysOfOne} keys may be in force; revoke one first.`)
-  }
   const at = environment.now()
   const stored: StoredKey = {key: environment.id('key'), subject, ...wish, createdAt: at, revokedAt: null}
   const audit = {tenant, subject, action: 'key.registered' as const, about: stored.key, reason: wish.label, at}
-  await store.keys.add(tenant, stored, audit)
-  return shown(stored)
+  if (await store.keys.add(tenant, stored, audit, keysOfOne)) return shown(stored)
+  throw new HoldfastError('refused', `At most ${keysOfOne} keys may be in force; revoke one first.`)
 }
 
 export async function listKeys({store}: Authority, principal: Principal): Promise<ApproverKey[]> {

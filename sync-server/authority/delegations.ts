@@ -1,7 +1,7 @@
 import type {Delegation, NewDelegation} from '../../runtime/protocol/delegation.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
-import type {DelegationId} from '../../runtime/protocol/ids.ts'
-import type {Principal} from '../principal.ts'
+import type {DelegationId, SubjectId} from '../../runtime/protocol/ids.ts'
+import type {Owner, Principal} from '../principal.ts'
 import type {AuditEntry} from '../storage/store.ts'
 import type {Authority} from './authority.ts'
 
@@ -44,7 +44,7 @@ export async function delegateRole(
 }
 
 /**
- * Ends a delegation before its time; whoever gave it may, and whoever has it.
+ * Ends a delegation before its time. The lender, the borrower and holders of `operatorRole` may.
  *
  * @throws HoldfastError `not_found`
  */
@@ -52,18 +52,34 @@ export async function revokeDelegation(
   authority: Authority,
   principal: Principal,
   id: DelegationId,
+  operatorRole: string,
 ): Promise<Delegation> {
   const {store, environment, bus} = authority
   const {tenant, subject} = principal
   const now = environment.now()
   const found = await store.delegations.get(tenant, id)
-  if (!found || (found.from !== subject && found.to !== subject)) {
+  const mine = found && (found.from === subject || found.to === subject)
+  if (!found || !(mine || principal.roles.includes(operatorRole))) {
     await store.audit.record(entry(principal, 'delegation.refused', id, 'No such delegation to revoke.', now))
     throw new HoldfastError('not_found', 'No such delegation.')
   }
   await store.delegations.revoke(tenant, id, now, entry(principal, 'delegation.revoked', id, '', now))
   bus.publish({type: 'inbox', tenant, subject: found.to})
   return (await store.delegations.get(tenant, id)) ?? found
+}
+
+/** A role ends with the one who lent it: called when the access of the lender ends. */
+export async function endLentRoles(
+  {store, environment, bus}: Authority,
+  lender: Owner,
+  by: SubjectId,
+  reason: string,
+): Promise<void> {
+  const at = environment.now()
+  const audit = {tenant: lender.tenant, subject: by, action: 'delegation.revoked' as const, reason, at}
+  for (const subject of await store.delegations.revokeAllFrom(lender, at, audit)) {
+    bus.publish({type: 'inbox', tenant: lender.tenant, subject})
+  }
 }
 
 function faultOf({subject, roles}: Principal, {role, to, until}: NewDelegation, now: number): HoldfastError | null {

@@ -15,16 +15,18 @@ export async function record(memory: LockedMemory, owner: Owner, item: MemoryIte
   await memory.save(item, {...owner, action, about: item.id, reason: by.type, at} satisfies AuditEntry)
 }
 
-/** Brings an item into force, and out of it what it displaces, in the one transaction. [MEM-3] */
+/**
+ * Brings an item into force, and out of it what it displaces among the `open` items, in the one transaction. Returns
+ * every item that changed, the accepted one last. [MEM-3]
+ */
 export async function enterForce(
   memory: LockedMemory,
   owner: Owner,
-  item: MemoryRecord,
-  act: MemoryAct,
-): Promise<MemoryItem> {
-  const changed = acceptAmong(await memory.open(), item, act)
+  {item, open, act}: {item: MemoryRecord; open: readonly MemoryRecord[]; act: MemoryAct},
+): Promise<MemoryItem[]> {
+  const changed = acceptAmong(open, item, act)
   for (const one of changed) await record(memory, owner, one, act)
-  return changed.at(-1) ?? item
+  return changed
 }
 
 /** Tells the subject's devices, and has what is new embedded; called after the commit. */

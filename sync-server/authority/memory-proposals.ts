@@ -17,7 +17,7 @@ import type {Owner} from '../principal.ts'
 import type {LockedMemory} from '../storage/memory-store.ts'
 import {withDeadline} from './deadline.ts'
 import {enterForce, type MemoryContext, memoryMoved, record} from './memory-context.ts'
-import {saysTheSame} from './same-memory.ts'
+import {type OpenMemory, openMemory} from './open-memory.ts'
 
 const policyDeadlineMs = 10_000
 
@@ -42,8 +42,9 @@ export async function admitProposals(
   }
   const verdicts = await memory.locked(owner, async locked => {
     const all: MemoryProposalVerdict[] = []
+    const batch = {locked, owner, open: openMemory(await locked.open())}
     for (const one of judged) {
-      all.push('verdict' in one ? one.verdict : await admit(context, locked, owner, one.proposal, one.ruling))
+      all.push('verdict' in one ? one.verdict : await admit(context, batch, one.proposal, one.ruling))
     }
     return all
   })
@@ -103,10 +104,12 @@ async function rule(
   }
 }
 
+/** What is open is read once a batch and kept current here: to read it for each proposal costs seconds. */
+type Batch = {locked: LockedMemory; owner: Owner; open: OpenMemory}
+
 async function admit(
   {environment}: MemoryContext,
-  locked: LockedMemory,
-  owner: Owner,
+  {locked, owner, open}: Batch,
   proposal: MemoryProposal,
   ruling: MemoryRuling = {ask: ''},
 ): Promise<MemoryProposalVerdict> {
@@ -118,15 +121,16 @@ async function admit(
     await record(locked, owner, evolveMemory(item, {do: 'refuse'}, act), act)
     return {status: 'refused', id, reason}
   }
-  const open = await locked.open()
-  if (open.some(other => saysTheSame(other, proposal))) return await refuse('This is known already.')
+  if (open.says(proposal)) return await refuse('This is known already.')
   if (await locked.isSettled(proposal)) return await refuse(settledReason)
   if ('refuse' in ruling) return await refuse(textStart(ruling.refuse, 500))
-  if (open.length >= limits.memoryItems) return await refuse(`Memory is full: at most ${limits.memoryItems} items.`)
+  if (open.size >= limits.memoryItems) return await refuse(`Memory is full: at most ${limits.memoryItems} items.`)
   if ('ask' in ruling) {
     await record(locked, owner, item, {at: act.at, by: {type: 'extractor', name: proposal.extractor}})
+    open.set(item)
     return {status: 'proposed', id}
   }
-  await enterForce(locked, owner, item, {...act, why: textStart(ruling.accept, 500)})
+  const accepted = {...act, why: textStart(ruling.accept, 500)}
+  for (const changed of await enterForce(locked, owner, {item, open: open.items(), act: accepted})) open.set(changed)
   return {status: 'accepted', id}
 }

@@ -1,9 +1,5 @@
-import MiniSearch from 'minisearch'
 import type {Embedder} from '../../runtime/protocol/embedder.ts'
-import type {MemoryId} from '../../runtime/protocol/ids.ts'
-import type {MemoryRecord} from '../../runtime/protocol/memory.ts'
 import {
-  fullTextOptions,
   type Ranking,
   type RecallAsk,
   type RecalledMemory,
@@ -11,9 +7,9 @@ import {
   recallFrom,
 } from '../../runtime/protocol/memory-recall.ts'
 import type {Owner} from '../principal.ts'
-import type {EmbeddedMemory} from '../storage/memory-store.ts'
 import type {Authority} from './authority.ts'
 import {withDeadline} from './deadline.ts'
+import {type RecallIndex, recallIndexes} from './recall-index.ts'
 import {workQueue} from './work-queue.ts'
 
 export type MemorySearch = {
@@ -30,35 +26,39 @@ const embedDeadlineMs = 60_000
 const embedBatch = 16
 
 /**
- * Recall over one subject's items, in this process. The index is built for each question from what is in force: nothing
- * that was forgotten can linger in it, and the bound on items keeps it fast. The same full-text search runs on devices,
- * so a question has the same answer online and offline; Postgres's own would need a second copy of the text to clean.
+ * Recall over one subject's items, in this process, by an index that is kept and brought up to date before each answer.
+ * The same full-text search runs on devices, so a question has the same answer online and offline; Postgres's own would
+ * need a second copy of the text to clean.
  */
 export function memorySearch(
-  {store, environment, onFault}: Pick<Authority, 'store' | 'environment' | 'onFault'>,
+  authority: Pick<Authority, 'store' | 'bus' | 'environment' | 'onFault'>,
   embedder: Embedder | null,
 ): MemorySearch {
+  const {store, environment, onFault} = authority
   const queue = workQueue(1)
+  const indexes = recallIndexes(authority, embedder?.name ?? '')
   return {
     recall: async (owner, ask) => {
-      const found = await store.memory.inForce(owner, embedder?.name ?? '')
-      const items = found.map(({item}) => item)
-      const rankings = ask.query ? await rank(ask.query, found, items) : []
-      return recallFrom(items, {...ask, now: environment.now()}, rankings)
+      const index = await indexes.of(owner)
+      const rankings = ask.query ? await rank(ask.query, index) : []
+      return recallFrom(index.items(), {...ask, now: environment.now()}, rankings)
     },
     embedSoon: owner => {
       if (embedder) queue.add(`${owner.tenant} ${owner.subject}`, () => embedMissing(owner, embedder).catch(onFault))
     },
     idle: queue.idle,
-    close: queue.close,
+    close: async () => {
+      indexes.close()
+      await queue.close()
+    },
   }
 
-  async function rank(query: string, found: readonly EmbeddedMemory[], items: readonly MemoryRecord[]) {
-    const rankings: Ranking[] = [{by: 'text', scores: byText(query, items)}]
-    if (!embedder || found.every(({vector}) => vector === null)) return rankings
+  async function rank(query: string, index: RecallIndex): Promise<Ranking[]> {
+    const rankings: Ranking[] = [{by: 'text', scores: index.search(query)}]
+    const vectors = index.vectors()
+    if (!embedder || vectors.length === 0) return rankings
     try {
       const [asked] = await withDeadline('The embedder', embedDeadlineMs, () => embedder.embed([query]))
-      const vectors = found.flatMap(({item, vector}) => (vector ? [[item.id, vector] as const] : []))
       if (asked) rankings.push(rankByMeaning(asked, vectors))
     } catch (error) {
       // Full text still answers.
@@ -84,10 +84,4 @@ export function memorySearch(
       })
     }
   }
-}
-
-function byText(query: string, items: readonly MemoryRecord[]): Map<MemoryId, number> {
-  const index = new MiniSearch<MemoryRecord>(fullTextOptions)
-  index.addAll(items)
-  return new Map(index.search(query).map(({id, score}) => [id as MemoryId, score]))
 }

@@ -37,7 +37,8 @@ export async function changeMemory(
     if (verdict.refusal) throw refusalError(verdict.refusal)
     if (verdict.repeat) return {item: before, moved: false}
     if (change.do === 'accept' && isRecord(before)) {
-      return {item: await enterForce(memory, owner, before, act), moved: true}
+      const changed = await enterForce(memory, owner, {item: before, open: await memory.open(), act})
+      return {item: changed.at(-1) ?? before, moved: true}
     }
     const after = evolveMemory(before, change, act)
     const twins = twinsOf(before, await memory.open())

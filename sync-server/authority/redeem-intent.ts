@@ -3,7 +3,7 @@ import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {ApprovalId} from '../../runtime/protocol/ids.ts'
 import type {SignedIntent} from '../../runtime/protocol/intent.ts'
 import type {Principal} from '../principal.ts'
-import {checkDecision, decideApproval, refuse} from './approvals.ts'
+import {checkDecision, decideApproval, isDecidedSo, refuse} from './approvals.ts'
 import {signatureFault} from './approver-keys.ts'
 import {type OperationContext, say} from './operation-context.ts'
 import {clip, prepareOperation} from './prepare-operation.ts'
@@ -30,6 +30,8 @@ export async function redeemIntent(
   if (fault) throw await refuse(context, principal, approval, fault)
   const {verdict, digest, note, key, nonce, at} = intent
   const decision = {verdict, digest, ...(note !== undefined && {note})}
+  const known = await context.store.approvals.get(principal.tenant, approval)
+  if (known && isDecidedSo(known, principal, decision)) return known
   if (verdict === 'approve') {
     const {item} = await checkDecision(context, principal, approval, decision)
     await refuseIfStale(context, principal, item)

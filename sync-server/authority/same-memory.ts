@@ -3,9 +3,9 @@ import {isRecord, type MemoryItem, type MemoryRecord} from '../../runtime/protoc
 type Said = Pick<MemoryRecord, 'key' | 'text'>
 type Sourced = Said & Pick<MemoryRecord, 'id' | 'sources'>
 
-/** The same key and the same words, whatever their case, spaces and full stops. */
-export function saysTheSame(item: Said, other: Said): boolean {
-  return item.key === other.key && plain(item.text) === plain(other.text)
+/** Equal for the same key and the same words, whatever their case, spaces and full stops. */
+export function sayingOf({key, text}: Said): string {
+  return `${key ?? ''}\n${plain(text)}`
 }
 
 /**
@@ -19,7 +19,7 @@ export function twinsOf(item: MemoryItem, open: readonly MemoryRecord[]): Memory
 
 function isTwin(item: Sourced, other: Sourced): boolean {
   if (!sharesSource(item, other)) return false
-  return item.key === null ? saysTheSame(item, other) : item.key === other.key
+  return item.key === null ? sayingOf(item) === sayingOf(other) : item.key === other.key
 }
 
 function sharesSource(item: Sourced, other: Sourced): boolean {

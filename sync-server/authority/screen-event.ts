@@ -6,6 +6,7 @@ import {
   isServerKind,
   type LoggedEvent,
   readEvent,
+  type ServerKind,
 } from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import type {EventVerdict} from '../../runtime/protocol/wire.ts'
@@ -14,6 +15,14 @@ import {contentHash} from './hash.ts'
 
 /** An event that may be decided on, or the verdict that it already has. */
 export type Screened = {event: Event; hash: string} | {verdict: EventVerdict}
+
+/** The kinds among these that only the server writes, whatever else is wrong with them. */
+export function forgedKinds(values: readonly unknown[]): ServerKind[] {
+  const kinds = values.map(value =>
+    typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined,
+  )
+  return [...new Set(kinds.filter((kind): kind is ServerKind => typeof kind === 'string' && isServerKind(kind)))]
+}
 
 /** Everything that can be said about a pushed event without looking at the session. [LOG-4, SYNC-1] */
 export async function screenEvents(

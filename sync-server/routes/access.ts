@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {subjectIdSchema, tenantIdSchema} from '../../runtime/protocol/ids.ts'
 import {nameSchema} from '../../runtime/protocol/text.ts'
+import {endLentRoles} from '../authority/delegations.ts'
 import type {Eraser} from '../authority/erase.ts'
-import type {Principal} from '../principal.ts'
 import {auditActions} from '../storage/store.ts'
 import type {App} from './http.ts'
+import {requireRole} from './require-role.ts'
 import {handle, nothingSchema, route} from './route.ts'
 
 /** Every token of the subject that was issued until now, or the one that is named by its id (`jti`). */
@@ -37,7 +37,7 @@ const revokeAccess = route({
   name: 'revokeAccess',
   method: 'POST',
   path: '/v1/revocations',
-  summary: 'Ends the access of a subject, or that of one token, before its tokens expire.',
+  summary: 'Ends the access of a subject and the roles that it has lent, or the access of one token.',
   body: revocationSchema,
   answers: {200: nothingSchema},
   errors: ['forbidden'],
@@ -63,6 +63,9 @@ export function accessRoutes(app: App, eraser: Eraser, auditorRole: string): voi
     await store.revocations.revoke({tenant, subject}, token ?? null, at)
     const entry = {action: 'access.revoked' as const, about: subject, reason: '', at}
     await store.audit.record({tenant, subject: principal.subject, ...entry})
+    if (token === undefined) {
+      await endLentRoles(eraser, {tenant, subject}, principal.subject, 'The access of the lender ended.')
+    }
     bus.publish({type: 'revoked', tenant, subject})
     return {}
   })
@@ -71,8 +74,4 @@ export function accessRoutes(app: App, eraser: Eraser, auditorRole: string): voi
     requireRole(principal, auditorRole, 'read the audit')
     return await store.audit.page(principal.tenant, after, pageEntries)
   })
-}
-
-function requireRole({roles}: Principal, role: string, deed: string): void {
-  if (!roles.includes(role)) throw new HoldfastError('forbidden', `Only a holder of the role "${role}" may ${deed}.`)
 }

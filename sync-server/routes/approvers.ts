@@ -1,11 +1,13 @@
+import * as z from 'zod'
 import {delegationSchema, newDelegationSchema} from '../../runtime/protocol/delegation.ts'
-import {approverKeyIdSchema, delegationIdSchema} from '../../runtime/protocol/ids.ts'
+import {approverKeyIdSchema, delegationIdSchema, subjectIdSchema} from '../../runtime/protocol/ids.ts'
 import {approverKeySchema, newKeySchema} from '../../runtime/protocol/intent.ts'
 import {approverKeyListSchema, delegationListSchema} from '../../runtime/protocol/wire.ts'
 import {listKeys, registerKey, revokeKey} from '../authority/approver-keys.ts'
 import type {Authority} from '../authority/authority.ts'
 import {delegateRole, revokeDelegation} from '../authority/delegations.ts'
 import type {App} from './http.ts'
+import {requireRole} from './require-role.ts'
 import {handle, route} from './route.ts'
 
 const listed = 500
@@ -14,8 +16,10 @@ const listDelegations = route({
   name: 'listDelegations',
   method: 'GET',
   path: '/v1/delegations',
-  summary: 'The roles that the caller has lent or been lent.',
+  summary: 'The roles that the caller has lent or been lent; an operator may ask for those of another subject.',
+  query: {subject: z.union([z.literal(''), subjectIdSchema]).default('')},
   answers: {200: delegationListSchema},
+  errors: ['forbidden'],
 })
 
 const delegate = route({
@@ -32,7 +36,7 @@ const endDelegation = route({
   name: 'revokeDelegation',
   method: 'POST',
   path: '/v1/delegations/:delegation/revocation',
-  summary: 'Takes a role back that was lent.',
+  summary: 'Takes a role back that was lent; an operator may end any.',
   params: {delegation: delegationIdSchema},
   answers: {200: delegationSchema},
   errors: ['not_found'],
@@ -67,12 +71,16 @@ const endApproverKey = route({
 })
 
 /** What makes somebody an approver beyond their token: roles lent to them, and the keys of their devices. */
-export function approverRoutes(app: App, authority: Authority): void {
-  handle(app, listDelegations, async ({principal}) => ({
-    delegations: await authority.store.delegations.list(principal, listed),
-  }))
+export function approverRoutes(app: App, authority: Authority, operatorRole: string): void {
+  handle(app, listDelegations, async ({query: {subject}, principal}) => {
+    const of = subject || principal.subject
+    if (of !== principal.subject) requireRole(principal, operatorRole, 'see the delegations of another subject')
+    return {delegations: await authority.store.delegations.list({tenant: principal.tenant, subject: of}, listed)}
+  })
   handle(app, delegate, ({body, principal}) => delegateRole(authority, principal, body))
-  handle(app, endDelegation, ({params: {delegation}, principal}) => revokeDelegation(authority, principal, delegation))
+  handle(app, endDelegation, ({params: {delegation}, principal}) =>
+    revokeDelegation(authority, principal, delegation, operatorRole),
+  )
 
   handle(app, listApproverKeys, async ({principal}) => ({keys: await listKeys(authority, principal)}))
   handle(app, addApproverKey, ({body, principal}) => registerKey(authority, principal, body))

@@ -16,13 +16,16 @@ export interface DelegationBook {
   holders(tenant: TenantId, role: string, now: number): Promise<SubjectId[]>
   /** False when it was revoked already. */
   revoke(tenant: TenantId, delegation: DelegationId, at: number, audit: AuditEntry): Promise<boolean>
+  /** Revokes all that this subject has lent, and says to whom; `audit` is repeated for each. */
+  revokeAllFrom(owner: Owner, at: number, audit: Omit<AuditEntry, 'about'>): Promise<SubjectId[]>
 }
 
 export type StoredKey = ApproverKey & {subject: SubjectId; publicKey: string}
 
 /** The public keys of approvers' devices. Every change goes with its audit entry, both or neither. */
 export interface KeyBook {
-  add(tenant: TenantId, key: StoredKey, audit: AuditEntry): Promise<void>
+  /** Adds a key unless the subject has `atMost` in force, and says whether it did; of two at once, one is first. */
+  add(tenant: TenantId, key: StoredKey, audit: AuditEntry, atMost: number): Promise<boolean>
   get(tenant: TenantId, key: ApproverKeyId): Promise<StoredKey | null>
   /** Of this subject, latest first, revoked ones too. */
   list(owner: Owner): Promise<StoredKey[]>

@@ -3,7 +3,10 @@ import type {LayerCount} from './erasure-book.ts'
 import type {SqlQuery} from './sql.ts'
 
 /** What makes a subject an approver: keys go, of what was lent stays who lent what to whom and when, like in audit. */
-export async function eraseApprover(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<LayerCount[]> {
+export async function eraseApprover(
+  tx: SqlQuery,
+  {tenant, subject, at}: {tenant: TenantId; subject: SubjectId; at: number},
+): Promise<LayerCount[]> {
   const keys = await tx.query('DELETE FROM hf_approver_keys WHERE tenant = $1 AND subject = $2 RETURNING id', [
     tenant,
     subject,
@@ -11,6 +14,12 @@ export async function eraseApprover(tx: SqlQuery, tenant: TenantId, subject: Sub
   const lent = await tx.query(
     `UPDATE hf_delegations SET reason = '""' WHERE tenant = $1 AND from_subject = $2 AND reason <> '""' RETURNING id`,
     [tenant, subject],
+  )
+  // A role ends with the one who lent it, and with the one who has it.
+  await tx.query(
+    `UPDATE hf_delegations SET revoked_at = $3
+     WHERE tenant = $1 AND (from_subject = $2 OR to_subject = $2) AND revoked_at IS NULL`,
+    [tenant, subject, at],
   )
   await tx.query(
     `UPDATE hf_audit SET reason = '""'

@@ -25,8 +25,10 @@ export interface MemoryStore {
     after: number,
     limit: number,
   ): Promise<{changes: {item: MemoryItem; cursor: number}[]; head: number}>
-  /** What is in force, each with its vector of this embedder; ended validity is not filtered here. */
-  inForce(owner: Owner, embedder: string): Promise<EmbeddedMemory[]>
+  /**
+   * What is in force, all of it or only these, each with its vector of this embedder; ended validity is not filtered here.
+   */
+  inForce(owner: Owner, embedder: string, ids?: readonly MemoryId[]): Promise<EmbeddedMemory[]>
   /** In force although their validity ended before `now` (ms): across tenants, as references only. */
   overdue(now: number, limit: number): Promise<MemoryRef[]>
   /** Not yet forgotten and untouched since before a time (ms): across tenants, as references only. */

@@ -55,6 +55,16 @@ export function pgDelegations(sql: Sql): DelegationBook {
         if (revoked.length > 0) await insertAudit(tx, audit)
         return revoked.length > 0
       }),
+    revokeAllFrom: ({tenant, subject}, at, audit) =>
+      sql.transaction(async tx => {
+        const revoked = await tx.query<{id: string; to_subject: string}>(
+          `UPDATE hf_delegations SET revoked_at = $3
+           WHERE tenant = $1 AND from_subject = $2 AND revoked_at IS NULL AND until > $3 RETURNING id, to_subject`,
+          [tenant, subject, at],
+        )
+        for (const {id} of revoked) await insertAudit(tx, {...audit, about: id})
+        return [...new Set(revoked.map(row => row.to_subject as SubjectId))]
+      }),
   }
 }
 

@@ -109,7 +109,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   const rows = await eraseRows(tx, tenant, sessions)
   const layers =
     session === null
-      ? [...rows, ...(await eraseApprover(tx, tenant, subject))]
+      ? [...rows, ...(await eraseApprover(tx, {tenant, subject, at}))]
       : [
           ...rows,
           {name: 'branches', removed: sessions.length - 1 - copies, kept},

@@ -11,13 +11,15 @@ export function pgMemory(sql: Sql, across: Sql): MemoryStore {
   return {
     locked: (owner, work) => sql.transaction(async tx => work(await lockedMemory(tx, owner))),
     changes: (owner, after, limit) => changes(sql, owner, after, limit),
-    inForce: async ({tenant, subject}, embedder) => {
+    inForce: async ({tenant, subject}, embedder, ids) => {
+      if (ids?.length === 0) return []
+      const only = ids ? `AND m.id IN (${placeholders(ids.length, 3)})` : ''
       const rows = await sql.query<MemoryRow & {vector: string | null}>(
         `SELECT m.id, m.status, m.body, m.updated_at, v.vector FROM hf_memory m
          LEFT JOIN hf_memory_vectors v
            ON v.tenant = m.tenant AND v.subject = m.subject AND v.item = m.id AND v.embedder = $3
-         WHERE m.tenant = $1 AND m.subject = $2 AND m.status IN ('accepted', 'corrected') ORDER BY m.cursor`,
-        [tenant, subject, embedder],
+         WHERE m.tenant = $1 AND m.subject = $2 AND m.status IN ('accepted', 'corrected') ${only} ORDER BY m.cursor`,
+        [tenant, subject, embedder, ...(ids ?? [])],
       )
       return rows.map(row => ({
         item: itemOf(row) as MemoryRecord,

@@ -189,6 +189,7 @@ export const auditActions = [
   'approval.granted',
   'approval.rejected',
   'approval.decision_refused',
+  'event.forged',
   'operation.settled',
   'operation.verdict_refused',
   'delegation.granted',

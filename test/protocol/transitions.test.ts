@@ -83,7 +83,7 @@ describe('sessions', () => {
   const table = kinds.flatMap(kind => (['unopened', 'open'] as const).map(status => [kind, status] as const))
   test.each(table)('[RUN-1] [RUN-9] %s meets a session that is %s', (kind, status) => {
     const desk = scribe()
-    const state = fold(status === 'open' ? [desk.event('session.opened')] : [])
+    const state = {...fold(status === 'open' ? [desk.event('session.opened')] : []), head: 1}
     const {from, owner}: {from: readonly string[]; owner: string} = sessionTransitions[kind]
     // Custody is assumed by a device that does not hold it.
     const extra = kind === 'custody.assumed' ? {device: desk.names.other} : {}

@@ -133,6 +133,39 @@ describe('push', () => {
     expect(codes(await device.push(server, [device.open(), forged]))).toEqual(['accepted', 'forbidden'])
   })
 
+  test('[APP-2] what only the server writes is audited when a device pushes it, well formed or not, once a batch', async () => {
+    const device = testDevice(someone())
+    const forged = (kind: string) => ({...device.post('x'), kind, data: {approval: 'mine'}})
+    const batch = [device.open(), forged('approval.granted'), forged('operation.executed'), forged('approval.granted')]
+    expect(codes(await device.push(server, batch))[0]).toBe('accepted')
+    const auditor = {...device.who, subject: 'aud', roles: ['auditor']}
+    const {entries} = (
+      await call<{entries: {action: string; about: string; subject: string; reason: string}[]}>(
+        server,
+        auditor,
+        '/v1/audit',
+      )
+    ).body
+    expect(entries).toMatchObject([
+      {
+        action: 'event.forged',
+        about: device.session,
+        subject: 'ana',
+        reason: 'A device pushed what only the server writes: approval.granted, operation.executed',
+      },
+    ])
+  })
+
+  test('[CUS-4] custody that rests on an event which does not exist is refused', async () => {
+    const device = testDevice(someone())
+    await device.push(server, [device.open(), device.post('one')])
+    const other = testDevice(device.who, device.session)
+    const assumed = other.event('custody.assumed', {epoch: 2, restsOn: 1_000_000_000})
+    const [verdict] = (await other.push(server, [assumed])).verdicts
+    expect(verdict).toMatchObject({status: 'rejected', error: {code: 'stale_epoch'}})
+    expect(statuses(await device.push(server, [device.post('two')]))).toEqual(['accepted'])
+  })
+
   test('[CUS-1] an event under a stale epoch is refused', async () => {
     const device = testDevice(someone())
     await device.push(server, [device.open()])
