@@ -9,6 +9,7 @@ import type {Passport} from '../protocol/passport.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import {askPersistence} from './ask-persistence.ts'
 import {type EditOutbox, flushEdits} from './edit-outbox.ts'
 import {leftEdits} from './left-edits.ts'
 import type {Memory} from './page-memory.ts'
@@ -126,6 +127,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   const stopTokens = token ? bringTokens(parts, token) : () => undefined
   const online = () => void parts.service.hurry().catch(() => undefined)
   addEventListener('online', online)
+  const persist = navigator.storage?.persist ? () => navigator.storage.persist() : null
+  const stopAsking = askPersistence({service: client.service, listen: parts.listen, persist})
   const stopKeepingEdits = keepEditsOfPage({service: client.service, edits, name})
   return {
     ...createSessions(parts),
@@ -138,6 +141,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     killWorker: () => client.kill(),
     async close() {
       stopTokens()
+      stopAsking()
       removeEventListener('online', online)
       await flushEdits(edits)
       stopKeepingEdits()
