@@ -85,12 +85,16 @@ async function openFor(
   return null
 }
 
+/** A connection that is not there by then is no reason to wait any longer without a word. */
+const connectionMs = 20_000
+
 /** A conversation that this device does not have may be with the server: that is known once the connection is there. */
 async function comesWithConnection(runtime: BrowserRuntime, error: unknown, stop: AbortSignal): Promise<boolean> {
   if (!HoldfastError.is(error, 'not_found', 'offline', 'unauthenticated')) return false
   const states: string[] = []
   const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
-  await untilValue(connection, ({state}) => states.push(state) > 0 && state !== 'connecting', stop)
+  const patience = AbortSignal.any([stop, AbortSignal.timeout(connectionMs)])
+  await untilValue(connection, ({state}) => states.push(state) > 0 && state !== 'connecting', patience)
   return states[0] === 'connecting' && ['live', 'polling'].includes(states.at(-1) ?? '')
 }
 
