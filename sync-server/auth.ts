@@ -1,6 +1,5 @@
 import {
   createLocalJWKSet,
-  createRemoteJWKSet,
   errors,
   type JSONWebKeySet,
   type JWTPayload,
@@ -11,6 +10,7 @@ import {
 import {v7} from 'uuid'
 import * as z from 'zod'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {type KeySetTimes, remoteKeySet} from './key-set.ts'
 import {type Authenticate, type Principal, principalSchema} from './principal.ts'
 
 export type JwtAuthOptions = {
@@ -18,13 +18,13 @@ export type JwtAuthOptions = {
   audience: string
   /** Seconds that a token stays valid past its `exp`, for clocks that disagree; 5 unless told. */
   clockToleranceSeconds?: number
-} & ({secret: string} | {jwks: URL | JSONWebKeySet})
+} & ({secret: string} | {jwks: URL | JSONWebKeySet; keySet?: Partial<KeySetTimes>})
 
 /**
  * Authenticates by a JWT in the bearer header: `sub` is the subject, `tenant` the tenant, `roles` an optional list.
  *
- * @throws HoldfastError `misconfigured` for a secret under 32 bytes; the returned function throws `unauthenticated`
- * or `token_expired`, never with the token in it
+ * @throws HoldfastError `misconfigured` for a secret under 32 bytes; the returned function throws `unauthenticated`,
+ * `token_expired`, or `unavailable` while the key server is away; never with the token in it
  * @example
  * const server = createSyncServer({store, facts, operations, authenticate: jwtAuth({secret, issuer, audience})})
  */
@@ -84,7 +84,8 @@ function verifier(options: JwtAuthOptions) {
     const key = secretKey(options.secret)
     return (token: string) => jwtVerify(token, key, {...claims, algorithms: ['HS256']})
   }
-  const keys = options.jwks instanceof URL ? createRemoteJWKSet(options.jwks) : createLocalJWKSet(options.jwks)
+  const keys =
+    options.jwks instanceof URL ? remoteKeySet(options.jwks, options.keySet) : createLocalJWKSet(options.jwks)
   return (token: string) => jwtVerify(token, keys, {...claims, algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA']})
 }
 

@@ -58,6 +58,7 @@ export {
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
+export type {KeySetTimes} from './key-set.ts'
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
 export type {ModelAllowance, ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
 export type {GatewayLimits} from './models/gateway.ts'
@@ -179,7 +180,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const meters = createMeters(registry)
   const environment = options.environment ?? serverEnvironment
   const log = serverLog(options.log, environment)
-  const store = tracedStore(options.store, meters, log)
+  const store = tracedStore(options.store, meters, log, Object.keys(options.operations))
   const operations = tracedOperations(options.operations, store, meters)
   const bus = options.bus ?? createBus()
   const tellFault = options.onFault ?? (options.log ? () => undefined : console.error)

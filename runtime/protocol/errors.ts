@@ -26,7 +26,7 @@ export const errorMeanings = {
   database_locked: 'Another process or tab holds this database.',
   database_damaged: 'The database could not be opened whole.',
   backlog_full: 'Too many events wait for the server; nothing more is taken until it has some of them.',
-  unavailable: 'The database cannot be reached or read at the moment; nothing is known to be wrong with it.',
+  unavailable: 'Something that this needs cannot be reached at the moment; nothing is known to be wrong with it.',
   storage_full: 'The device has no room left for this write.',
   not_durable: 'A write could not be made durable.',
   model_failed: 'The model call failed.',

@@ -7,7 +7,10 @@ export const logEvents = {
   'server.started': ['info', 'The server has picked up what an earlier process left, and keeps watch.'],
   'server.stopped': ['info', 'The server has ended its streams and what it had under way.'],
   'server.fault': ['error', 'The server, or code that it was given, failed.'],
-  'database.unavailable': ['error', 'The database cannot be reached; requests are answered with status 503.'],
+  'server.unavailable': [
+    'error',
+    'The database or the key server cannot be reached; requests are answered with status 503.',
+  ],
   'request.refused': ['warn', 'A request was refused.'],
   'event.refused': ['warn', 'A device pushed events that its server did not take as they were.'],
   'decision.refused': ['warn', 'Somebody tried what they may not decide, or on a record that had moved.'],

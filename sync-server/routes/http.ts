@@ -50,7 +50,7 @@ const retryAfterSeconds = 2
 
 /** What exactly cannot be reached, and where, is nobody's business but the operator's. */
 function unavailableAnswer(c: Context): Response {
-  const message = 'The server cannot reach its database at the moment. Try again in a few seconds.'
+  const message = 'The server cannot reach what it needs for this at the moment. Try again in a few seconds.'
   const error = new HoldfastError('unavailable', message, {details: {waitMs: retryAfterSeconds * 1000}})
   c.header('retry-after', String(retryAfterSeconds))
   return c.json({error: error.toBody()}, 503)

@@ -43,7 +43,7 @@ export function refusals(log: Log, now: () => number): (error: unknown, fields: 
     const told = loggedError(error)
     const about = {...fields(), ...(leftOut > 0 && {'holdfast.left_out': leftOut})}
     // A fault of the surroundings comes with its cause; a refusal is the caller's own doing.
-    if (told.code === 'unavailable') log('database.unavailable', about, told)
+    if (told.code === 'unavailable') log('server.unavailable', about, told)
     else log(told.code === 'stale_epoch' ? 'epoch.stale' : 'request.refused', about, {code: told.code})
     leftOut = 0
   }

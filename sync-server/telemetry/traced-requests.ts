@@ -1,9 +1,10 @@
 import {context, propagation, SpanKind, trace} from '@opentelemetry/api'
 import type {MiddlewareHandler} from 'hono'
-import {routePath} from 'hono/route'
+import {matchedRoutes} from 'hono/route'
 import {runIdSchema, sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import type {Ctx, Env} from '../routes/http.ts'
+import {methodLabel, routeLabel} from './closed-labels.ts'
 import {type Meters, secondsSince} from './meters.ts'
 import {failSpan, tracer} from './spans.ts'
 
@@ -15,31 +16,35 @@ export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
   return async (c, next) => {
     const startedAt = performance.now()
     const parent = propagation.extract(context.active(), c.req.header())
-    const span = tracer().startSpan(c.req.method, {kind: SpanKind.SERVER}, parent)
+    const span = tracer().startSpan(methodLabel(c.req.method), {kind: SpanKind.SERVER}, parent)
     await context.with(trace.setSpan(parent, span), next)
-    const route = routePath(c, -1)
+    const route = routeOf(c)
     const status = c.res.status
     if (span.isRecording()) {
-      span.updateName(`${c.req.method} ${route}`)
+      span.updateName(`${methodLabel(c.req.method)} ${route}`)
       span.setAttributes({...requestFields(c, route), 'http.response.status_code': status})
       if (status >= 500) failSpan(span, String(status))
     }
     span.end()
-    const labels = {method: c.req.method, route, status: String(status)}
+    const labels = {method: methodLabel(c.req.method), route, status: String(status)}
     meters.record('http.server.request.duration', labels, secondsSince(startedAt))
   }
 }
 
 /** What a request says of itself before anything is looked up. */
-export function requestFields(c: Ctx, route = routePath(c, -1)): TelemetryFields {
+export function requestFields(c: Ctx, route = routeOf(c)): TelemetryFields {
   const principal = c.get('principal')
   const session = sessionIdSchema.safeParse(c.req.param('session'))
   const run = runIdSchema.safeParse(c.req.param('run'))
   return {
-    'http.request.method': c.req.method,
+    'http.request.method': methodLabel(c.req.method),
     'http.route': route,
     ...(principal && {'holdfast.tenant': principal.tenant}),
     ...(session.success && {'holdfast.session_id': session.data, 'gen_ai.conversation.id': session.data}),
     ...(run.success && {'holdfast.run_id': run.data}),
   }
+}
+
+function routeOf(c: Ctx): string {
+  return routeLabel(matchedRoutes(c).map(({path}) => path))
 }

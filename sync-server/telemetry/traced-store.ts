@@ -5,15 +5,17 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import {sessionFields} from '../../runtime/protocol/telemetry.ts'
 import type {LockedSession, SealedEvent, SessionKey, SessionStore, Store} from '../storage/store.ts'
 import type {TaskBook} from '../storage/task-book.ts'
+import {boundedLabels, other} from './closed-labels.ts'
 import type {Meters} from './meters.ts'
 import {inSpan} from './spans.ts'
 import {tellAudit, tellEvent} from './told-events.ts'
 
 /** The same store, with a span for each transaction on a session, and a count and a log of what joined it. [OBS-1] */
-export function tracedStore(store: Store, meters: Meters, log: Log): Store {
+export function tracedStore(store: Store, meters: Meters, log: Log, tools: readonly string[] = []): Store {
+  const labels = {...boundedLabels(), tool: (tool: string) => (tools.includes(tool) ? tool : other)}
   return {
     ...store,
-    sessions: {...store.sessions, locked: tracedLock(store, meters, log)},
+    sessions: {...store.sessions, locked: tracedLock(store, {meters, labels, log})},
     audit: {
       ...store.audit,
       record: async entry => {
@@ -26,7 +28,10 @@ export function tracedStore(store: Store, meters: Meters, log: Log): Store {
 
 type Appended = {sealed: readonly SealedEvent[]; before: SessionState; state: SessionState}
 
-function tracedLock({sessions, tasks}: Store, meters: Meters, log: Log): SessionStore['locked'] {
+type Labelling = ReturnType<typeof boundedLabels> & {tool(tool: string): string}
+type Telling = {meters: Meters; labels: Labelling; log: Log}
+
+function tracedLock({sessions, tasks}: Store, telling: Telling): SessionStore['locked'] {
   return (key, work) =>
     inSpan(
       'holdfast.session',
@@ -44,9 +49,9 @@ function tracedLock({sessions, tasks}: Store, meters: Meters, log: Log): Session
           span.setAttributes({...sessionFields(key.tenant, kept.state), 'holdfast.events': kept.sealed.length})
         }
         for (const {event} of kept?.sealed ?? []) {
-          count(meters, key, event, kept?.state)
-          await countEnd(meters, tasks, key, event, kept?.state)
-          if (kept) tellEvent(log, key, event, {before: kept.before, after: kept.state})
+          count(telling, key, event, kept?.state)
+          await countEnd(telling, tasks, key, event, kept?.state)
+          if (kept) tellEvent(telling.log, key, event, {before: kept.before, after: kept.state})
         }
         return result
       },
@@ -67,21 +72,22 @@ function watched(locked: LockedSession, tell: (appended: Appended) => void): Loc
   }
 }
 
-function count(meters: Meters, {tenant}: SessionKey, event: Event, state: SessionState | undefined): void {
+function count({meters, labels}: Telling, key: SessionKey, event: Event, state: SessionState | undefined): void {
+  const tenant = labels.tenant(key.tenant)
   meters.add('holdfast.events', {tenant, kind: event.kind})
   const outcome = endOf(event)
-  const agent = state?.run?.pin.agent ?? ''
+  const agent = labels.agent(key.tenant, state?.run?.pin.agent ?? '')
   if (outcome) meters.add('holdfast.runs.ended', {tenant, agent, outcome})
   const [what, status] = event.kind.split('.')
   if ((what !== 'operation' && what !== 'approval') || !('operation' in event.data)) return
   const {operation} = event.data
-  const tool = state?.operations.find(({id}) => id === operation)?.tool ?? ''
+  const tool = labels.tool(state?.operations.find(({id}) => id === operation)?.tool ?? '')
   meters.add('holdfast.operations', {tenant, tool, status: `${what}.${status}`})
 }
 
 /** How long a run took and whether it had to recover: one row, once a run; what cannot be read is not counted. [OBS-3] */
 async function countEnd(
-  meters: Meters,
+  {meters, labels: bounded}: Telling,
   tasks: TaskBook,
   {tenant}: SessionKey,
   event: Event,
@@ -90,7 +96,7 @@ async function countEnd(
   const outcome = endOf(event)
   if (!outcome || !event.run) return
   const task = await tasks.of({tenant, run: event.run}).catch(() => null)
-  const labels = {tenant, agent: state?.run?.pin.agent ?? ''}
+  const labels = {tenant: bounded.tenant(tenant), agent: bounded.agent(tenant, state?.run?.pin.agent ?? '')}
   if (task?.durationMs != null) meters.record('holdfast.run.duration', {...labels, outcome}, task.durationMs / 1000)
   if (!task?.metTrouble || outcome === 'failed_retryable') return
   meters.add('holdfast.runs.troubled', labels)

@@ -130,7 +130,7 @@ describe('Postgres ends connections', () => {
     expect({status: answer.status, retry: answer.headers.get('retry-after')}).toEqual({status: 503, retry: '2'})
     expect(JSON.stringify(await answer.json())).not.toContain('127.0.0.1')
     expect(await readiness(server)).toBe(503)
-    expect(lines.filter(({event}) => event === 'database.unavailable')).not.toEqual([])
+    expect(lines.filter(({event}) => event === 'server.unavailable')).not.toEqual([])
     line.heal()
     await device.push(server, [device.post('two')])
   })

@@ -1,9 +1,11 @@
+import {Hono} from 'hono'
 import {describe, expect, test} from 'vitest'
 import {createSyncServer, type SyncServerOptions} from '../../sync-server/index.ts'
 import {createRegistry} from '../../sync-server/telemetry/registry.ts'
 import {headersOf, trustingAuth} from './support/caller.ts'
 import {underContract} from './support/contract.ts'
 import {testDatabase} from './support/database.ts'
+import {pin, testDevice} from './support/device.ts'
 import {movableClock} from './support/environment.ts'
 
 const database = testDatabase()
@@ -72,6 +74,36 @@ describe('metrics for Prometheus', () => {
     expect(await scraped.text()).toContain(
       'http_server_request_duration_seconds_count{method="GET",route="/v1/sessions",status="200"} 1\n',
     )
+  })
+
+  test('[SYNC-6] methods, paths and agents that callers invent share one series each', async () => {
+    const served = server({metrics: {authorise: () => true}})
+    const who = {tenant: 'inventive', subject: 'ana'}
+    for (let i = 0; i < 30; i++) {
+      await served.app.request(`/v1/nowhere-${i}`, {method: `M${i}`, headers: headersOf(who)})
+      const device = testDevice(who)
+      const run = device.refund({orderId: 'A1', cents: 5}).run
+      const held = device.held(run, {actor: {type: 'agent', name: `agent-${i}`}})
+      const started = device.event('run.started', {pin: {...pin, agent: `agent-${i}`}}, held)
+      await device.push(served, [device.open(), started, device.event('run.cancelled', {}, {run})])
+    }
+    const text = await (await served.app.request('/metrics')).text()
+    const labels = (metric: string, label: string) =>
+      new Set([...text.matchAll(new RegExp(`^${metric}\\{.*?\\b${label}="([^"]*)"`, 'gm'))].map(([, value]) => value))
+    expect(labels('http_server_request_duration_seconds_count', 'method')).toEqual(new Set(['_OTHER', 'POST']))
+    expect(labels('http_server_request_duration_seconds_count', 'route')).toEqual(
+      new Set(['_OTHER', '/v1/sessions/:session/events']),
+    )
+    expect(labels('holdfast_runs_ended_total', 'agent')).toContain('_OTHER')
+    expect(labels('holdfast_runs_ended_total', 'agent').size).toBe(21)
+  })
+
+  test('behind the catch-all routes of a host, a request is named by the route that it was for', async () => {
+    const served = server({metrics: {authorise: () => true}})
+    const host = new Hono().route('/', served.app as never)
+    host.all('*', c => c.text('the page'))
+    await host.request('/v1/sessions', {headers: headersOf({tenant: 'acme', subject: 'ana'})})
+    expect(await (await host.request('/metrics')).text()).toContain('route="/v1/sessions"')
   })
 
   test('are written as the format wants them: counters, cumulative buckets, escaped labels', () => {
