@@ -70,6 +70,8 @@ export type {BlobRoom} from './storage/blob-shelf.ts'
 export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
 export {type PGliteLike, pgliteSql} from './storage/pglite-sql.ts'
+export {pgliteSql} from './storage/pglite-sql.ts'
+export {type Opening, type ReopeningOptions, reopeningSql} from './storage/reopening-sql.ts'
 export type {Sql} from './storage/sql.ts'
 export type {Store} from './storage/store.ts'
 

@@ -11,6 +11,8 @@ try {
     dataDir,
     ...(process.env.DATABASE_URL && {databaseUrl: process.env.DATABASE_URL}),
     ...(process.env.HOLDFAST_BEGIN_ANEW && {beginAnew: process.env.HOLDFAST_BEGIN_ANEW}),
+    // Default: the database is opened again in this process; `exit` leaves that to a supervisor.
+    ...(process.env.HOLDFAST_ON_STOPPED === 'exit' && {onStopped: () => process.exit(1)}),
     // Built into dist/server, beside dist/page.
     pageDir: fileURLToPath(new URL('../page/', import.meta.url)),
     earlierDir: fileURLToPath(new URL('../earlier/', import.meta.url)),

@@ -11,6 +11,11 @@ export const logEvents = {
     'error',
     'The database or the key server cannot be reached; requests are answered with status 503.',
   ],
+  'database.stopped': [
+    'error',
+    'The database has stopped; requests are answered with status 503 until it is open again.',
+  ],
+  'database.reopened': ['info', 'The database is open again.'],
   'request.refused': ['warn', 'A request was refused.'],
   'event.refused': ['warn', 'A device pushed events that its server did not take as they were.'],
   'decision.refused': ['warn', 'Somebody tried what they may not decide, or on a record that had moved.'],

@@ -1,4 +1,4 @@
-import {type Bus, type LogLine, pgliteSql, type Sql} from '../../sync-server/index.ts'
+import {type Bus, type LogLine, pgliteSql, reopeningSql, type Sql} from '../../sync-server/index.ts'
 import {openOrAskToBeginAnew} from './begin-anew.ts'
 
 /** `bus` carries pokes to the other processes on the same database, where there can be any. */
@@ -8,14 +8,20 @@ type Options = {
   dataDir: string
   databaseUrl?: string | undefined
   beginAnew?: string | undefined
+  onStopped?: ((error: unknown) => void) | undefined
   log?: ((line: LogLine) => void) | undefined
 }
 
 /** Postgres when there is an address of one, else PGlite in the folder; `pg` is loaded only when it is needed. */
-export async function openDatabase({dataDir, databaseUrl, beginAnew, log}: Options): Promise<Database> {
+export async function openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log}: Options): Promise<Database> {
   if (databaseUrl) return openShared(databaseUrl, log)
-  const {db, close} = await openOrAskToBeginAnew(dataDir, beginAnew)
-  return {sql: pgliteSql(db), close}
+  return reopeningSql(
+    async () => {
+      const {db, close} = await openOrAskToBeginAnew(dataDir, beginAnew)
+      return {sql: pgliteSql(db), close}
+    },
+    {log, ...(onStopped && {onStopped})},
+  )
 }
 
 async function openShared(url: string, log: Options['log']): Promise<Database> {

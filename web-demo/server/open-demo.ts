@@ -20,6 +20,8 @@ export type ShopOptions = {
   databaseUrl?: string
   /** The name of a damaged database that may be set aside for an empty one; the refusal to start says it. */
   beginAnew?: string
+  /** Called when the database in `dataDir` has stopped by itself. Default: it is opened again. */
+  onStopped?: (error: unknown) => void
   model: ModelSettings | null
   log?: (line: LogLine) => void
 }
@@ -34,8 +36,8 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, databaseUrl, beginAnew, model, log}: ShopOptions) {
-  const database = await openDatabase({dataDir, databaseUrl, beginAnew, log})
+export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, model, log}: ShopOptions) {
+  const database = await openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log})
   try {
     await openShopTables(database.sql)
     const shop = shopTables(database.sql)

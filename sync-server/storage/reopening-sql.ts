@@ -1,0 +1,128 @@
+import {HoldfastError} from '../../runtime/protocol/errors.ts'
+import {type LogLine, loggedError, openLog} from '../../runtime/protocol/log-line.ts'
+import type {Sql} from './sql.ts'
+
+/** A database in this process that can stop by itself and be opened again. */
+export type Opening = () => Promise<{sql: Sql; close(): Promise<void>}>
+
+export type ReopeningOptions = {
+  log?: ((line: LogLine) => void) | undefined
+  /** First pause before it is opened again (ms); it doubles up to `longestPauseMs`. Default: 500. */
+  pauseMs?: number
+  /** Default: 30,000. */
+  longestPauseMs?: number
+  /**
+   * Called instead of opening it again, for a host whose supervisor starts the process anew: it should end the process
+   * with a status other than 0. The requests meanwhile are answered with `unavailable`.
+   */
+  onStopped?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * A `Sql` over a PGlite that stops at its first fault, say a full disk. From then on every call is refused as
+ * `unavailable`, until the database could be opened again, which is tried with growing pauses.
+ *
+ * @example
+ * const {sql, close} = await reopeningSql(async () => {
+ *   const {db, close} = await openNodeDatabase({dataDir: 'data'})
+ *   return {sql: pgliteSql(db), close}
+ * })
+ */
+export async function reopeningSql(
+  open: Opening,
+  options: ReopeningOptions = {},
+): Promise<{sql: Sql; close(): Promise<void>}> {
+  const reopening = new Reopening(open, options)
+  await reopening.open()
+  return {
+    sql: {
+      query: (text, params) => reopening.use(sql => sql.query(text, params)),
+      transaction: work => reopening.use(sql => sql.transaction(work)),
+    },
+    close: () => reopening.close(),
+  }
+}
+
+type Opened = Awaited<ReturnType<Opening>>
+
+class Reopening {
+  #opened: Opened | null = null
+  #closed = false
+  #cause: unknown
+  #coming: Promise<void> = Promise.resolve()
+  #wake: () => void = () => undefined
+
+  constructor(
+    private readonly opening: Opening,
+    private readonly options: ReopeningOptions,
+  ) {}
+
+  async open(): Promise<void> {
+    this.#opened = await this.opening()
+  }
+
+  async use<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const opened = this.#opened
+    if (!opened) throw unavailable(this.#cause)
+    try {
+      return await work(opened.sql)
+    } catch (error) {
+      if (HoldfastError.is(error, 'storage_full')) throw unavailable(error)
+      if (!HoldfastError.is(error, 'peer_gone')) throw error
+      this.#stopped(opened, error)
+      throw unavailable(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#wake()
+    await this.#coming
+    await this.#opened?.close()
+  }
+
+  #stopped(opened: Opened, error: unknown): void {
+    if (opened !== this.#opened) return
+    this.#opened = null
+    this.#cause = error
+    this.#tell('database.stopped', error)
+    const {onStopped} = this.options
+    if (onStopped) {
+      this.#coming = opened.close().catch(() => undefined)
+      onStopped(error)
+    } else this.#coming = this.#comeBack(opened)
+  }
+
+  async #comeBack(opened: Opened): Promise<void> {
+    await opened.close().catch(() => undefined)
+    const {pauseMs = 500, longestPauseMs = 30_000} = this.options
+    for (let tries = 0; !this.#closed && !this.#opened; tries++) {
+      await this.#rest(Math.min(pauseMs * 2 ** tries, longestPauseMs))
+      if (this.#closed) return
+      try {
+        this.#opened = await this.opening()
+        this.#tell('database.reopened')
+      } catch (error) {
+        this.#cause = error
+      }
+    }
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  #tell(event: 'database.stopped' | 'database.reopened', error?: unknown): void {
+    openLog(this.options.log, Date.now)(event, {}, error === undefined ? undefined : loggedError(error))
+  }
+}
+
+function unavailable(cause: unknown): HoldfastError {
+  return new HoldfastError('unavailable', 'The database has stopped and is being opened again.', {cause})
+}
