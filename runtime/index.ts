@@ -1,3 +1,4 @@
+export type {PersonState} from './device/person-status.ts'
 export type {HistoryPage} from './device/read-history.ts'
 export {type Agent, defineAgent, defineTool} from './loop/define.ts'
 export type {LanguageModel} from './loop/language-model.ts'
@@ -8,6 +9,7 @@ export {type Decided, type Inbox, type InboxState, openInbox} from './page/open-
 export {type BrowserRuntime, openRuntime, type Runtime, type RuntimeOptions} from './page/open-runtime.ts'
 export type {Memory} from './page/page-memory.ts'
 export type {Branch, Session} from './page/page-runtime.ts'
+export type {PersonActions, PersonSource} from './page/runtime-of-persons.ts'
 export type {SharedDocument} from './page/shared-document.ts'
 export {HoldfastError} from './protocol/errors.ts'
 export {recoverySentences} from './protocol/recovery.ts'

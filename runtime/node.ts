@@ -1,19 +1,25 @@
+import {resolve} from 'node:path'
 import type {PGlite} from '@electric-sql/pglite'
 import {storedOwner} from './device/device-owner.ts'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
 import type {MemoryChoice} from './device/memory-parts.ts'
+import {peopleFile} from './device/people-file.ts'
+import {personFolders} from './device/person-folders.ts'
 import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
 import type {Runtime} from './page/open-runtime.ts'
-import {createSessions} from './page/page-runtime.ts'
+import {memoryPeople, type Place} from './page/people.ts'
+import {type Opened, Persons} from './page/persons.ts'
+import {runtimeOfPersons} from './page/runtime-of-persons.ts'
 import {type TokenOption, tokenSource} from './page/token-source.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
+import {HoldfastError} from './protocol/errors.ts'
 import type {LogLine} from './protocol/log-line.ts'
+import type {Person} from './protocol/person.ts'
 import {serverUrl} from './protocol/server-url.ts'
-import {openDeviceFolder} from './storage/pglite/open-device-folder.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
 import {openDeviceStore} from './storage/recovery/open-device-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
@@ -36,11 +42,11 @@ export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Rout
 export type {ToolOutput} from './loop/storable-result.ts'
 
 export * from './memory/public.ts'
-export {HoldfastError} from './protocol/errors.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line.ts'
 export type * from './public-types.ts'
 export {type DamagePolicy, type NodeDatabaseOptions, openNodeDatabase} from './storage/pglite/open-node.ts'
 export type {OpenedDatabase} from './storage/pglite/opened-database.ts'
+export {HoldfastError}
 
 export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   agent: Served
@@ -55,7 +61,7 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   dataDir: string
   memory?: MemoryChoice
   /** Leave out for a runtime that never syncs. */
-  sync?: {url: string | URL; token?: TokenOption} | {link: CuttableLink; token?: string}
+  sync?: {url: string | URL; token: TokenOption} | {link: CuttableLink; token?: string}
   environment?: Environment
   /** First pause before a failed model call is tried again, milliseconds. */
   retryDelayMs?: number
@@ -63,7 +69,10 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   log?: (line: LogLine) => void
 }
 
-/** A runtime in this process; its database is reachable for the application's own tables. */
+/**
+ * A runtime in this process. `db` is the database of whoever is signed in, for the application's own tables; it is another
+ * object after a switch.
+ */
 export interface NodeRuntime extends Runtime {
   readonly db: PGlite
 }
@@ -80,43 +89,72 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
   if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
   const tokens = sync && 'url' in sync ? tokensOf(sync.token, environment) : null
-  const database = await openDeviceFolder(dataDir)
-  const feed = localFeed()
-  const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection]))
-  const device = await orClose(database, async () =>
-    openDeviceRuntime({
-      store: kept.store,
-      storage: kept,
-      hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
-      router,
-      environment,
-      link: linkOf(sync, tokens),
-      owner: await storedOwner(kept.store),
-      setToken: value => tokens?.set(value),
-      publisher: feed,
-      ownMemory: {store: kept.memory, ...memory},
-      log,
-      ...(retryDelayMs !== undefined && {retryDelayMs}),
-    }),
-  )
-  const sessions = createSessions({
-    service: device.service,
-    listen: feed.listen,
-    onOwnerChange: () => () => undefined,
-    environment,
+  const folders = personFolders(dataDir)
+  const index = dataDir.startsWith('memory://') ? memoryPeople() : peopleFile(resolve(dataDir))
+  const link = linkOf(sync, tokens)
+  const open = async (place: Place, person: Person | null): Promise<Opened<PGlite>> => {
+    const database = await folders.open(place)
+    const feed = localFeed()
+    const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection]))
+    const device = await orClose(database, async () =>
+      openDeviceRuntime({
+        store: kept.store,
+        storage: kept,
+        hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
+        router,
+        environment,
+        link,
+        owner: await storedOwner(kept.store, person),
+        setToken: value => tokens?.set(value),
+        publisher: feed,
+        ownMemory: {store: kept.memory, ...memory},
+        log,
+        ...(retryDelayMs !== undefined && {retryDelayMs}),
+      }),
+    )
+    return {
+      parts: {service: device.service, listen: feed.listen, onOwnerChange: () => () => undefined, environment},
+      extra: database.db,
+      async close() {
+        await device.close()
+        await database.close()
+      },
+    }
+  }
+  const persons: Persons<PGlite> = new Persons<PGlite>({
+    index,
+    open,
+    remove: place => folders.remove(place),
+    me: async () => {
+      tokens?.renew()
+      link?.setOnline(true)
+      return link ? await link.me().catch(nullWhenNobody) : null
+    },
+    onOther: person => void persons.switchTo(person).catch(() => undefined),
   })
+  await persons.start()
   return {
-    ...sessions,
-    db: database.db,
+    ...runtimeOfPersons(persons),
+    get db() {
+      const {current} = persons
+      if (current) return current.extra
+      throw new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
+    },
     async close() {
-      await device.close()
-      await database.close()
+      await persons.close()
+      await folders.close()
     },
   }
 }
 
+function nullWhenNobody(error: unknown): null {
+  if (HoldfastError.is(error, 'unauthenticated', 'token_expired')) return null
+  throw error
+}
+
 function tokensOf(token: TokenOption | undefined, environment: Environment): TokenKeeper | null {
-  const ask = tokenSource(token)
+  // There are no cookies here that requests could go with.
+  const ask = tokenSource(token, {required: true})
   return ask && new TokenKeeper({...environment, ask})
 }
 

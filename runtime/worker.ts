@@ -88,7 +88,7 @@ export function serveAgent<Served extends Agent>(
           router,
           environment: systemEnvironment,
           link,
-          owner: await storedOwner(kept.store),
+          owner: await storedOwner(kept.store, config.person),
           setToken: value => tokens.set(value),
           publisher: feed,
           ownMemory: {store: kept.memory, ...memory},

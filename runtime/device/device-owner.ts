@@ -13,8 +13,16 @@ export interface DeviceOwner {
   claim(person: Person): Promise<boolean>
 }
 
-export async function storedOwner(store: Pick<DeviceStore, 'owner' | 'setOwner'>): Promise<DeviceOwner> {
+/** `expected` is whom the index outside of the database names, for one that says nothing itself. */
+export async function storedOwner(
+  store: Pick<DeviceStore, 'owner' | 'setOwner'>,
+  expected: Person | null = null,
+): Promise<DeviceOwner> {
   let owner = await store.owner()
+  if (!owner && expected) {
+    await store.setOwner(expected)
+    owner = expected
+  }
   return {
     get: () => owner,
     async claim(person) {

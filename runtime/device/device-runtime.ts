@@ -328,7 +328,7 @@ class DeviceRuntime {
   async #claim(person: Person): Promise<boolean> {
     const claimed = await this.parts.owner.claim(person)
     this.#awaitOwner.look()
-    if (claimed) this.#status.changed()
+    if (claimed) this.#status.changed(0)
     return claimed
   }
 

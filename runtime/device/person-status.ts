@@ -25,8 +25,8 @@ export class PersonStatus {
     return owner && {...owner, unsent: await this.store.unsent()}
   }
 
-  changed(): void {
-    this.#publishing ??= this.#publish().finally(() => {
+  changed(paceMs = countPaceMs): void {
+    this.#publishing ??= this.#publish(paceMs).finally(() => {
       this.#publishing = null
     })
   }
@@ -37,8 +37,8 @@ export class PersonStatus {
     await this.#publishing
   }
 
-  async #publish(): Promise<void> {
-    await new Promise(resolve => setTimeout(resolve, countPaceMs))
+  async #publish(paceMs: number): Promise<void> {
+    await new Promise(resolve => setTimeout(resolve, paceMs))
     if (this.#closed) return
     // The next change counts again.
     const state = await this.read().catch(() => undefined)

@@ -1,27 +1,38 @@
 import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import type {Build} from '../platform/build.ts'
+import {defaultDeadlineMs} from '../platform/deadline.ts'
 import {systemEnvironment} from '../platform/environment.ts'
-import {connectWorker} from '../platform/worker-client.ts'
+import {createObservable} from '../platform/observable.ts'
+import type {WorkerStart} from '../platform/page-worker.ts'
+import {connectWorker, type WorkerClient} from '../platform/worker-client.ts'
+import type {Role} from '../platform/worker-messages.ts'
 import type {RunId, StepId} from '../protocol/ids.ts'
 import type {ModelView} from '../protocol/model-view.ts'
 import type {Opening} from '../protocol/opening.ts'
 import type {Passport} from '../protocol/passport.ts'
+import type {Person} from '../protocol/person.ts'
 import type {RunExport} from '../protocol/run-export.ts'
 import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {askPersistence} from './ask-persistence.ts'
+import {browserPeople} from './browser-people.ts'
 import {type EditOutbox, flushEdits} from './edit-outbox.ts'
 import {leftEdits} from './left-edits.ts'
+import {type PageIdentity, pageIdentity} from './page-identity.ts'
 import type {Memory} from './page-memory.ts'
-import {createSessions, type Session, type SessionTarget} from './page-runtime.ts'
-import {type Source, sourceOf} from './source.ts'
+import type {PageParts} from './page-parts.ts'
+import type {Session, SessionTarget} from './page-runtime.ts'
+import {type Opened, Persons} from './persons.ts'
+import {databaseName, removeBrowserDatabase} from './remove-browser-database.ts'
+import {type PersonActions, runtimeOfPersons} from './runtime-of-persons.ts'
+import {type Source, sourceAcross, sourceOf} from './source.ts'
 import {type TokenOption, tokenSource} from './token-source.ts'
 
 /** How a page reaches the one worker of this browser that owns the database and runs the agent. */
 export type RuntimeOptions = {
   /** Makes this tab's worker; called again whenever one has died. Its module calls `serveAgent`. */
   worker: () => Worker
-  /** Names the database in this browser; give every signed-in user another. Default `holdfast`. */
+  /** Names the databases in this browser; each person who signs in gets one of their own under it. Default `holdfast`. */
   name?: string
   /**
    * Leave out for a device that never syncs. `token` is asked again, with back-off, whenever the server refuses the last
@@ -38,7 +49,7 @@ export type RuntimeOptions = {
   deadlineMs?: number
 }
 
-export interface Runtime {
+export interface Runtime extends PersonActions {
   /** Opens a new session of an agent, or one that this device has. A session id is never a user's or a device's. [ID-2] */
   openSession(target: SessionTarget): Promise<Session>
   /** Told this device's sessions, latest first, now and on every change; returns how to stop. */
@@ -94,7 +105,7 @@ export interface BrowserRuntime extends Runtime {
 const blobMs = 135_000
 
 /** What the page tells its worker when it starts. */
-export type WorkerConfig = {url: string | null; cookies: boolean}
+export type WorkerConfig = {url: string | null; cookies: boolean; person: Person | null}
 
 /**
  * Opens the runtime of this browser; the same call in a second tab joins the first tab's database. Resolves at once:
@@ -112,11 +123,50 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   const {worker, name = 'holdfast', sync, build, deadlineMs = 15_000} = options
   const url = sync ? serverUrl(sync.url, 'sync.url').href : null
   const token = tokenSource(sync?.token)
-  const config: WorkerConfig = {url, cookies: token === null}
-  const deadlines = {blob: deadlineMs + blobMs}
-  const client = connectWorker<RuntimeService>({worker, name, config, deadlineMs, deadlines, ...(build && {build})})
+  const identity = pageIdentity(url, token)
+  const client = createObservable<Client | null>(null)
+  const persons: Persons<Client> = new Persons<Client>({
+    index: browserPeople(name),
+    open: async (place, person) => {
+      const config: WorkerConfig = {url, cookies: token === null, person}
+      const start = {worker, name: databaseName(name, place), config, deadlineMs, ...(build && {build})}
+      const opened = openPlace(start, identity)
+      client.set(opened.extra)
+      return opened
+    },
+    remove: place => removeBrowserDatabase(databaseName(name, place)),
+    me: () => identity.me(),
+    onOther: person => identity.named(person),
+  })
+  identity.start(persons)
+  void persons.start().catch(() => undefined)
+  const role = sourceAcross<Client, Role>(
+    client,
+    current => sourceOf({get: current.role, listen: current.onRole}),
+    'starting',
+  )
+  return {
+    ...runtimeOfPersons(persons),
+    subscribeRole: listener => role.subscribe(listener),
+    opening: sourceAcross<Client, Opening>(client, current => sourceOf(current.opening), notOpenedYet()),
+    newerBuild: sourceAcross<Client, Build | null>(client, current => sourceOf(current.newerBuild), null),
+    killWorker: () => client.get()?.kill(),
+    close: () => persons.close(),
+  }
+}
+
+type Client = WorkerClient<RuntimeService>
+
+function notOpenedYet(): Opening {
+  return {state: 'opening', step: 'script', since: Date.now(), attempt: 1, cause: null, nextAt: null}
+}
+
+/** This tab's part of one person's database. */
+function openPlace(start: WorkerStart, identity: PageIdentity): Opened<Client> {
+  const {name, deadlineMs = defaultDeadlineMs} = start
+  const client = connectWorker<RuntimeService>({...start, deadlines: {blob: deadlineMs + blobMs}})
   const edits = new Set<EditOutbox>()
-  const parts = {
+  const parts: PageParts = {
     edits,
     service: client.service,
     listen: <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) =>
@@ -124,27 +174,21 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
     onOwnerChange: (listener: () => void) => client.onRole(role => role !== 'starting' && listener()),
     environment: systemEnvironment,
   }
-  const stopTokens = token ? bringTokens(parts, token) : () => undefined
   const online = () => void parts.service.hurry().catch(() => undefined)
   addEventListener('online', online)
   const persist = navigator.storage?.persist ? () => navigator.storage.persist() : null
-  const stopAsking = askPersistence({service: client.service, listen: parts.listen, persist})
-  const stopKeepingEdits = keepEditsOfPage({service: client.service, edits, name})
+  const stops = [
+    identity.bringTo(parts),
+    askPersistence({service: client.service, listen: parts.listen, persist}),
+    keepEditsOfPage({service: client.service, edits, name}),
+  ]
   return {
-    ...createSessions(parts),
-    subscribeRole(listener) {
-      listener(client.role())
-      return client.onRole(listener)
-    },
-    opening: sourceOf(client.opening),
-    newerBuild: sourceOf(client.newerBuild),
-    killWorker: () => client.kill(),
+    parts,
+    extra: client,
     async close() {
-      stopTokens()
-      stopAsking()
       removeEventListener('online', online)
       await flushEdits(edits)
-      stopKeepingEdits()
+      for (const stop of stops) stop()
       client.close()
     },
   }
@@ -170,40 +214,4 @@ function keepEditsOfPage({
     document.removeEventListener('visibilitychange', hide)
     removeEventListener('pagehide', leave)
   }
-}
-
-/** The owner of the database may live in another tab, so every page brings a token when one is asked for. */
-function bringTokens(
-  parts: {
-    service: Pick<RuntimeService, 'setToken'>
-    listen(topic: 'token', listener: () => void): () => void
-    onOwnerChange(listener: () => void): () => void
-  },
-  token: () => Promise<string | null>,
-): () => void {
-  let asking: Promise<void> | null = null
-  // A function that hangs is asked once; the owner asks again, with back-off, as long as it has none.
-  const bring = () => {
-    asking ??= within(patienceMs, token())
-      .catch(() => null)
-      .then(value => parts.service.setToken(value))
-      .catch(() => undefined)
-      .finally(() => {
-        asking = null
-      })
-  }
-  const stops = [parts.listen('token', bring), parts.onOwnerChange(bring)]
-  return () => {
-    for (const stop of stops) stop()
-  }
-}
-
-/** Milliseconds after which a token is asked for anew. */
-const patienceMs = 30_000
-
-function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(null), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

@@ -16,3 +16,33 @@ export function sourceOf<T>({get, listen}: Pick<Observable<T>, 'get' | 'listen'>
     },
   }
 }
+
+/** Follows the source of whatever `from` holds now; `none` while it holds nothing. */
+export function sourceAcross<From, T>(
+  from: Pick<Observable<From | null>, 'get' | 'listen'>,
+  pick: (held: From) => Source<T>,
+  none: T,
+): Source<T> {
+  const get = () => {
+    const held = from.get()
+    return held ? pick(held).get() : none
+  }
+  return {
+    get,
+    subscribe(listener) {
+      let stop: () => void = () => undefined
+      const follow = (held: From | null) => {
+        stop()
+        stop = () => undefined
+        if (held) stop = pick(held).subscribe(listener)
+        else listener(none)
+      }
+      const stopFollowing = from.listen(follow)
+      follow(from.get())
+      return () => {
+        stopFollowing()
+        stop()
+      }
+    },
+  }
+}

@@ -8,8 +8,11 @@ export type TokenOption = string | (() => Promise<string | null>)
  *
  * @throws HoldfastError `misconfigured` for what can never bring one
  */
-export function tokenSource(token: TokenOption | undefined): (() => Promise<string | null>) | null {
-  if (token === undefined) return null
+export function tokenSource(
+  token: TokenOption | undefined,
+  {required = false}: {required?: boolean} = {},
+): (() => Promise<string | null>) | null {
+  if (token === undefined && !required) return null
   if (typeof token === 'function') return async () => token()
   if (typeof token === 'string') return async () => token
   const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`

@@ -36,6 +36,12 @@ export class TokenKeeper {
     return await this.#asking
   }
 
+  /** Forgets the token, so that the next request asks the application again: somebody else may be signed in. */
+  renew(): void {
+    this.#held = null
+    this.#failures = 0
+  }
+
   /** What a link needs of it. */
   forLink(): Pick<HttpLinkOptions, 'token' | 'onTokenRefused' | 'onTokenTaken'> {
     return {

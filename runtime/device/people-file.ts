@@ -1,0 +1,58 @@
+import {mkdir, open, readFile, rename} from 'node:fs/promises'
+import {join} from 'node:path'
+import {nobodyYet, type People, type PeopleIndex, peopleSchema} from '../page/people.ts'
+
+const fileName = 'people.json'
+
+/** Keeps the index in a folder that one process holds; a change is written aside and renamed, so no half of it is read. */
+export function peopleFile(folder: string): PeopleIndex {
+  let turn: Promise<People> | null = null
+  const read = async (): Promise<People> => {
+    const text = await readFile(join(folder, fileName), 'utf8').catch(whenMissing)
+    if (text === null) return nobodyYet
+    const people = peopleSchema.safeParse(parsed(text))
+    // Each database says itself whose it is; what is lost with a damaged index is who was there last.
+    return people.success ? people.data : nobodyYet
+  }
+  return {
+    read,
+    change: change => {
+      const next = (turn ?? Promise.resolve(nobodyYet))
+        .catch(() => nobodyYet)
+        .then(async () => {
+          const people = change(await read())
+          await write(folder, people)
+          return people
+        })
+      turn = next
+      return next
+    },
+    onChange: () => () => undefined,
+  }
+}
+
+async function write(folder: string, people: People): Promise<void> {
+  await mkdir(folder, {recursive: true})
+  const draft = join(folder, `${fileName}.new`)
+  const file = await open(draft, 'w')
+  try {
+    await file.writeFile(JSON.stringify(people))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(draft, join(folder, fileName))
+}
+
+function whenMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,72 @@
+import {readdir, rm} from 'node:fs/promises'
+import {join, resolve} from 'node:path'
+import {firstPlace, type Place} from '../page/people.ts'
+import type {DeviceDatabase} from '../storage/pglite/device-database.ts'
+import {lockFolder} from '../storage/pglite/folder-lock.ts'
+import {openDeviceFolder} from '../storage/pglite/open-device-folder.ts'
+
+/** Databases of several persons under one folder, which one process holds at a time whoever is signed in. [ID-6] */
+export type PersonFolders = {
+  open(place: Place): Promise<DeviceDatabase>
+  remove(place: Place): Promise<boolean>
+  /** Ends what lives only as long as the process. */
+  close(): Promise<void>
+}
+
+export function personFolders(dataDir: string): PersonFolders {
+  return dataDir.startsWith('memory://') ? inMemory(dataDir) : onDisk(resolve(dataDir))
+}
+
+function onDisk(folder: string): PersonFolders {
+  const folderOf = (place: Place) => join(folder, 'people', place)
+  return {
+    open: async place => {
+      if (place === firstPlace) return openDeviceFolder(folder)
+      const release = await lockFolder(folder)
+      try {
+        const database = await openDeviceFolder(folderOf(place))
+        return {...database, close: () => database.close().finally(release)}
+      } catch (error) {
+        await release()
+        throw error
+      }
+    },
+    remove: async place => {
+      if (place !== firstPlace) await rm(folderOf(place), {recursive: true, force: true})
+      // Beside it stand the lock, the index, the databases of others and whatever the application keeps there.
+      else for (const name of await ownFiles(folder)) await rm(join(folder, name), {recursive: true, force: true})
+      return true
+    },
+    close: async () => undefined,
+  }
+}
+
+const ours = /^(postgres|generation|outbox|salvage|suspect)([.-]|$)/
+
+async function ownFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter(name => ours.test(name))
+}
+
+/** They outlive a switch to another person, so that what is unsent is still there when the first is back. */
+function inMemory(dataDir: string): PersonFolders {
+  const opened = new Map<Place, Promise<DeviceDatabase>>()
+  const close = async (place: Place) => {
+    const database = opened.get(place)
+    opened.delete(place)
+    await (await database)?.close()
+  }
+  return {
+    open: async place => {
+      const known = opened.get(place) ?? openDeviceFolder(dataDir)
+      opened.set(place, known)
+      return {...(await known), close: async () => undefined}
+    },
+    remove: async place => {
+      await close(place)
+      return true
+    },
+    close: async () => {
+      for (const place of [...opened.keys()]) await close(place)
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type {Frames, RuntimeService} from '../device/runtime-service.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import type {PageParts} from './page-parts.ts'
+
+/** Parts that end with the person: no call reaches their database afterwards, and no answer or frame the page. [ID-6] */
+export function boundParts(parts: PageParts, isOpen: () => boolean): PageParts {
+  return {
+    ...parts,
+    service: boundService(parts.service, isOpen),
+    listen: <Topic extends keyof Frames>(topic: Topic, listener: (frame: Frames[Topic]) => void) =>
+      parts.listen(topic, frame => {
+        if (isOpen()) listener(frame)
+      }),
+    onOwnerChange: listener =>
+      parts.onOwnerChange(() => {
+        if (isOpen()) listener()
+      }),
+  }
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>
+
+function boundService(service: RuntimeService, isOpen: () => boolean): RuntimeService {
+  return new Proxy(service, {
+    get(target, name) {
+      // A promise resolved with this object would ask for `then`.
+      if (typeof name === 'symbol' || name === 'then') return undefined
+      return async (...args: unknown[]) => {
+        if (!isOpen()) throw gone()
+        const answer = await (Reflect.get(target, name) as Method).apply(target, args)
+        if (!isOpen()) throw gone()
+        return answer
+      }
+    },
+  })
+}
+
+function gone(): HoldfastError {
+  return new HoldfastError('unauthenticated', 'This belongs to a person who is no longer signed in here.')
+}

@@ -1,0 +1,270 @@
+import {mayBe} from '../device/device-owner.ts'
+import type {PersonState} from '../device/person-status.ts'
+import {withDeadline} from '../platform/deadline.ts'
+import {createObservable} from '../platform/observable.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {isSamePerson, type Person} from '../protocol/person.ts'
+import {boundParts} from './bound-parts.ts'
+import {latest} from './latest.ts'
+import type {PageParts} from './page-parts.ts'
+import {createSessions} from './page-runtime.ts'
+import {
+  namedAtStart,
+  ownerOf,
+  type PeopleIndex,
+  type Place,
+  placeFor,
+  removed,
+  signedOut,
+  switchedTo,
+  wiping,
+  withOnline,
+  withOwner,
+} from './people.ts'
+
+/** Milliseconds that the start waits for the server to say who is signed in. */
+const startPatienceMs = 2_000
+
+/** One person's database, opened. */
+export type Opened<Extra> = {parts: PageParts; extra: Extra; close(): Promise<void>}
+
+export type PersonsHost<Extra> = {
+  index: PeopleIndex
+  open(place: Place, person: Person | null): Promise<Opened<Extra>>
+  /** Deletes the database and everything beside it; false when it is still in use somewhere. */
+  remove(place: Place): Promise<boolean>
+  /** Whom the application's token or cookie names now; null without one. */
+  me(): Promise<Person | null>
+  /** The server has named somebody else than the owner of what is open. */
+  onOther(person: Person): void
+}
+
+export type Current<Extra> = Opened<Extra> & {place: Place; sessions: ReturnType<typeof createSessions>}
+
+/**
+ * Keeps the database of one person open, the same in every tab, and changes to another's. Between the two nothing is
+ * open, so that no page shows one person's data to another. [ID-6]
+ */
+export class Persons<Extra> {
+  readonly state = createObservable<PersonState | null>(null)
+  #current: (Current<Extra> & {stop(): void}) | null = null
+  #isSignedOut = false
+  #closed = false
+  #turn: Promise<void> = Promise.resolve()
+  #recording: Promise<unknown> = Promise.resolve()
+  /** Whom the server named before anything was opened, until that is compared with the first database. */
+  #named: Person | null = null
+  readonly #listeners = new Set<() => void>()
+  readonly #stopIndex: () => void
+
+  constructor(private readonly host: PersonsHost<Extra>) {
+    this.#stopIndex = host.index.onChange(() => void this.follow().catch(() => undefined))
+  }
+
+  get current(): Current<Extra> | null {
+    return this.#current
+  }
+
+  get isSignedOut(): boolean {
+    return this.#isSignedOut
+  }
+
+  /** Called when another database is open, or none. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Opens what was open last. After a sign-out it looks whether somebody has signed in meanwhile. */
+  start(): Promise<void> {
+    const turn = this.#start()
+    this.#turn = turn
+    return turn
+  }
+
+  async #start(): Promise<void> {
+    const {current, cut} = await this.host.index.read()
+    if (current === null || !cut.includes(current)) await this.#askWhoStarts()
+    await this.#follow()
+    void this.finishRemovals().catch(() => undefined)
+  }
+
+  /** Nobody may see for a moment what the person before them left here; offline it is whoever was here last. */
+  async #askWhoStarts(): Promise<void> {
+    const asking = this.host.me().catch(() => null)
+    const person = await withDeadline(startPatienceMs, 'who is signed in', asking).catch(() => null)
+    if (person) {
+      this.#named = person
+      const fresh = await placeFor(person)
+      await this.host.index.change(people => namedAtStart(people, person, fresh))
+    } else if ((await this.host.index.read()).current === null) {
+      // Nothing is open that could ask again by itself.
+      const signIn = async (late: Person | null) => {
+        if (late && this.#isSignedOut) await this.switchTo(late)
+      }
+      void asking.then(signIn).catch(() => undefined)
+    }
+  }
+
+  /** What is open once a change under way is over. */
+  async ready(): Promise<Current<Extra>> {
+    const fault = await this.#turn.then(() => null, HoldfastError.from)
+    if (this.#current) return this.#current
+    if (this.#closed) throw new HoldfastError('peer_gone', 'This runtime was closed.')
+    throw fault ?? new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
+  }
+
+  /** Brings what is open in line with the index. */
+  follow(): Promise<void> {
+    const turn = this.#turn.catch(() => undefined).then(() => this.#follow())
+    this.#turn = turn
+    return turn
+  }
+
+  async switchTo(person: Person): Promise<void> {
+    const fresh = await placeFor(person)
+    await this.host.index.change(people => switchedTo(people, person, fresh))
+    await this.follow()
+  }
+
+  /** Opens the database of whoever the application's token or cookie names now. */
+  async switchPerson(): Promise<{unsent: number; person: Person}> {
+    const unsent = await this.unsent()
+    const person = await this.host.me()
+    if (!person) throw new HoldfastError('unauthenticated', 'Nobody is signed in: the application has no token.')
+    const owner = this.state.get()
+    const same = this.#current && owner?.tenant === person.tenant && owner.subject === person.subject
+    if (!same) await this.#bring(person)
+    return {unsent, person}
+  }
+
+  async signOut(): Promise<{unsent: number}> {
+    const unsent = await this.unsent()
+    await this.host.index.change(signedOut)
+    await this.follow()
+    return {unsent}
+  }
+
+  async wipe({discardUnsent = false}: {discardUnsent?: boolean} = {}): Promise<{unsent: number}> {
+    const {place} = await this.ready()
+    const unsent = await this.unsent()
+    if (unsent > 0 && !discardUnsent) {
+      const message = `${unsent} ${unsent === 1 ? 'entry has' : 'entries have'} not been sent to the server and would be lost; wipe with discardUnsent to lose them.`
+      throw new HoldfastError('refused', message, {details: {unsent}})
+    }
+    await this.host.index.change(people => wiping(people, place))
+    await this.follow()
+    await this.#remove(place)
+    return {unsent}
+  }
+
+  async setOnline(online: boolean): Promise<void> {
+    const {place, sessions} = await this.ready()
+    await sessions.setOnline(online)
+    await this.host.index.change(people => withOnline(people, place, online))
+  }
+
+  async unsent(): Promise<number> {
+    const asked = this.#current?.parts.service.person().catch(() => this.state.get())
+    return (await asked)?.unsent ?? this.state.get()?.unsent ?? 0
+  }
+
+  /** What a tab could not delete because another still had it open. */
+  async finishRemovals(): Promise<void> {
+    for (const place of (await this.host.index.read()).removing) await this.#remove(place).catch(() => undefined)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stopIndex()
+    await this.#turn.catch(() => undefined)
+    await this.#leave()
+    await this.#recording
+  }
+
+  /** A database that nobody has used yet becomes this person's without another being opened. */
+  async #bring(person: Person): Promise<void> {
+    const owner = await this.#current?.parts.service.person()
+    if (this.#current && !owner) return await this.#current.parts.service.hurry()
+    await this.switchTo(person)
+  }
+
+  async #follow(): Promise<void> {
+    if (this.#closed) return
+    const people = await this.host.index.read()
+    this.#isSignedOut = people.current === null
+    if (people.current === (this.#current?.place ?? null)) return this.#tell()
+    await this.#leave()
+    if (people.current === null) return
+    if (people.removing.includes(people.current)) await this.#remove(people.current)
+    await this.#enter(people.current, ownerOf(people, people.current))
+  }
+
+  async #leave(): Promise<void> {
+    const left = this.#current
+    this.#current = null
+    left?.stop()
+    this.state.set(null)
+    this.#tell()
+    await left?.close()
+  }
+
+  async #enter(place: Place, person: Person | null): Promise<void> {
+    const opened = await this.host.open(place, person)
+    const named = person ? null : this.#named
+    this.#named = null
+    if (named && !(await mayShow(opened.parts, named))) {
+      await opened.close()
+      const fresh = await placeFor(named)
+      const people = await this.host.index.change(now => switchedTo(now, named, fresh))
+      return await this.#enter(people.current ?? fresh, named)
+    }
+    let isOpen = true
+    const parts = boundParts(opened.parts, () => isOpen)
+    const stops = [
+      latest(
+        parts,
+        'person',
+        () => parts.service.person(),
+        state => this.#took(place, state),
+      ),
+      parts.listen('other', other => this.host.onOther(other)),
+    ]
+    const stop = () => {
+      isOpen = false
+      for (const each of stops) each()
+    }
+    this.#current = {...opened, parts, place, sessions: createSessions(parts), stop}
+    this.#tell()
+  }
+
+  #took(place: Place, state: PersonState | null): void {
+    this.state.set(state)
+    if (!state?.tenant) return
+    const person = {tenant: state.tenant, subject: state.subject} as Person
+    this.#recording = this.host.index
+      .read()
+      .then(people => {
+        const owner = ownerOf(people, place)
+        if (owner && isSamePerson(owner, person)) return
+        return this.host.index.change(now => withOwner(now, place, person))
+      })
+      // The next change of the count tries again.
+      .catch(() => undefined)
+  }
+
+  async #remove(place: Place): Promise<void> {
+    if (await this.host.remove(place)) await this.host.index.change(people => removed(people, place))
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}
+
+/** The index does not know this database, so it has to say itself whose it is before anything of it is shown. */
+async function mayShow({service}: PageParts, person: Person): Promise<boolean> {
+  // One that does not open says so to whoever asks for its sessions.
+  const owner = await service.person().catch(() => null)
+  return !owner || mayBe(owner, person)
+}

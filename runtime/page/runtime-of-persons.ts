@@ -1,0 +1,118 @@
+import type {PersonState} from '../device/person-status.ts'
+import type {MemoryView} from '../protocol/memory-view.ts'
+import type {Person} from '../protocol/person.ts'
+import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import type {Runtime} from './open-runtime.ts'
+import type {Memory} from './page-memory.ts'
+import type {Current, Persons} from './persons.ts'
+
+/** Who uses this runtime; null until the server has named somebody, and after a sign-out. [ID-6] */
+export interface PersonSource {
+  get(): PersonState | null
+  /** Calls `listener` after every change. Returns an unsubscribe function. */
+  subscribe(listener: (person: PersonState | null) => void): () => void
+}
+
+/** What a runtime offers about the person who uses it. */
+export interface PersonActions {
+  readonly person: PersonSource
+  /**
+   * Closes this person's database, in all tabs. It stays on the device, and what is unsent is sent when they are back.
+   *
+   * @example
+   * const {unsent} = await runtime.signOut()
+   */
+  signOut(): Promise<{unsent: number}>
+  /**
+   * Asks the application's token or cookie anew and opens the database of whoever the server names, in all tabs. `unsent`
+   * is what the earlier person leaves on this device.
+   *
+   * @throws HoldfastError `unauthenticated` without a token, `offline` when the server cannot be asked
+   * @example
+   * const {person} = await runtime.switchPerson()
+   */
+  switchPerson(): Promise<{unsent: number; person: Person}>
+  /**
+   * Signs out and deletes everything that this device keeps of this person. What the server has stays there.
+   *
+   * @throws HoldfastError `refused` with `details.unsent` unless everything has been sent or `discardUnsent` is true
+   * @example
+   * await runtime.wipe({discardUnsent: true})
+   */
+  wipe(options?: {discardUnsent?: boolean}): Promise<{unsent: number}>
+}
+
+const noMemory: MemoryView = {entries: [], queued: 0, unread: []}
+const nobody: Connection = {state: 'unauthenticated', detail: 'Nobody is signed in on this device.'}
+const changing: Connection = {state: 'connecting', detail: ''}
+
+/** A runtime of whichever person is signed in; subscriptions go on across persons, sessions end with theirs. */
+export function runtimeOfPersons<Extra>(persons: Persons<Extra>): Omit<Runtime, 'close'> {
+  const here = async () => (await persons.ready()).sessions
+  const connection = () => (persons.isSignedOut ? nobody : changing)
+  return {
+    person: {get: () => persons.state.get(), subscribe: listener => persons.state.listen(listener)},
+    signOut: () => persons.signOut(),
+    switchPerson: () => persons.switchPerson(),
+    wipe: options => persons.wipe(options),
+    openSession: async target => (await here()).openSession(target),
+    subscribeSessions: listener =>
+      across<Extra, SessionListItem[]>(
+        persons,
+        ({sessions}) => sessions.subscribeSessions,
+        () => [],
+        listener,
+      ),
+    subscribeConnection: listener =>
+      across(persons, ({sessions}) => sessions.subscribeConnection, connection, listener),
+    memory: memoryOf(persons),
+    passport: async run => (await here()).passport(run),
+    exportRun: async run => (await here()).exportRun(run),
+    viewOf: async (run, step) => (await here()).viewOf(run, step),
+    setOnline: online => persons.setOnline(online),
+  }
+}
+
+function memoryOf<Extra>(persons: Persons<Extra>): Memory {
+  const here = async () => (await persons.ready()).sessions.memory
+  return {
+    list: async () => (await here()).list(),
+    recall: async ask => (await here()).recall(ask),
+    accept: async id => (await here()).accept(id),
+    correct: async (shown, text) => (await here()).correct(shown, text),
+    forget: async (id, options) => (await here()).forget(id, options),
+    subscribe: listener =>
+      across(
+        persons,
+        ({sessions}) => sessions.memory.subscribe,
+        () => noMemory,
+        listener,
+      ),
+  }
+}
+
+/** Follows the source of whoever is signed in; between two persons the listener gets what there is of nobody. */
+export function across<Extra, Value>(
+  persons: Persons<Extra>,
+  sourceOf: (current: Current<Extra>) => (listener: (value: Value) => void) => () => void,
+  empty: () => Value,
+  listener: (value: Value) => void,
+): () => void {
+  let from: Current<Extra> | null = null
+  let stop: () => void = () => undefined
+  const follow = (first = false) => {
+    const {current} = persons
+    if (current && current === from) return
+    stop()
+    stop = () => undefined
+    from = current
+    if (!first || persons.isSignedOut) listener(empty())
+    if (current) stop = sourceOf(current)(listener)
+  }
+  const stopFollowing = persons.onChange(() => follow())
+  follow(true)
+  return () => {
+    stopFollowing()
+    stop()
+  }
+}
