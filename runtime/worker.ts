@@ -71,15 +71,14 @@ export function serveAgent<Served extends Agent>(
           return new Promise(() => undefined)
         },
       })
-      const {url, cookies} = config
-      const source = tokens.forLink()
-      const link =
-        url === null
-          ? null
-          : cookies
-            ? httpLink({url})
-            : shareLive(httpLink({url, ...source}), async () => liveKey(url, (await source.token?.()) ?? ''))
       const kept = await orClose(database, () => openDeviceStore(database, systemEnvironment, [documentProjection]))
+      const owner = await orClose(database, () => storedOwner(kept.store, config.person))
+      const whose = async () => {
+        const {tenant, subject} = owner.get() ?? {}
+        return tenant && subject && config.url ? liveKey(config.url, {tenant, subject}) : null
+      }
+      const source = config.cookies ? {} : tokens.forLink()
+      const link = config.url === null ? null : shareLive(httpLink({url: config.url, ...source}), whose)
       const device = await orClose(database, async () =>
         openDeviceRuntime({
           store: kept.store,
@@ -88,7 +87,7 @@ export function serveAgent<Served extends Agent>(
           router,
           environment: systemEnvironment,
           link,
-          owner: await storedOwner(kept.store, config.person),
+          owner,
           setToken: value => tokens.set(value),
           publisher: feed,
           ownMemory: {store: kept.memory, ...memory},

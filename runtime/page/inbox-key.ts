@@ -21,6 +21,7 @@ export class InboxKey {
   constructor(private readonly parts: Parts) {}
 
   remember(own: KeptKey): void {
+    this.#all = null
     this.#own = own
   }
 

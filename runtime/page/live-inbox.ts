@@ -2,9 +2,11 @@ import type {Decision} from '../protocol/approval.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
+import type {Person} from '../protocol/person.ts'
 import type {ApproverLink} from '../sync/approver-link.ts'
 import {ConnectionLoop} from '../sync/connection-loop.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
+import {Identity} from '../sync/identify.ts'
 import {KeptUp} from '../sync/kept-up.ts'
 import {signIntent} from './approver-device.ts'
 import {InboxKey} from './inbox-key.ts'
@@ -16,6 +18,8 @@ type Parts = {
   server: ApproverLink
   environment: Environment
   memory: InboxMemory
+  /** True when what is kept is another person's from now on. */
+  become(person: Person): Promise<boolean>
   /** What the server's list of keys calls this device; null makes none, so nothing can be decided offline. */
   label: string | null
 }
@@ -29,6 +33,7 @@ export class LiveInbox {
   readonly key: InboxKey
   #remembered: Omit<Remembered, 'key'> = {seen: null, decisions: []}
   readonly #loop: ConnectionLoop
+  readonly #identity: Identity
   readonly #handIn: KeptUp
   readonly #look: KeptUp
   readonly #listeners = new Set<(state: InboxState) => void>()
@@ -38,10 +43,20 @@ export class LiveInbox {
     this.key = new InboxKey({...parts, changed: () => this.#tell()})
     this.#handIn = new KeptUp(() => this.#redeemAll(), environment)
     this.#look = new KeptUp(() => this.refresh(), environment)
+    const claim = async (person: Person) => {
+      if (await parts.become(person)) await this.#remember({seen: null, decisions: []})
+      return true
+    }
+    this.#identity = new Identity({link, claim}, () => {
+      this.#loop.hangUp()
+      this.#loop.ask()
+    })
     this.#loop = new ConnectionLoop({
       link,
       environment,
+      beforeStream: () => this.#identity.ask(),
       round: async () => {
+        await this.#identity.know()
         await this.refresh()
         this.#handIn.soon()
       },
@@ -129,12 +144,20 @@ export class LiveInbox {
     }
   }
 
-  async #start(): Promise<void> {
+  /** What the server has shown meanwhile is newer than what was kept. */
+  async #remember(shown: Omit<Remembered, 'key'>): Promise<void> {
+    // Of an earlier person nothing stays on the page while the next one's is read.
+    this.#remembered = shown
+    this.#tell()
     const {key, ...kept} = await this.parts.memory.load()
     this.key.remember(key)
-    // What the server has shown meanwhile is newer than what was kept.
     this.#remembered = {...kept, seen: this.#remembered.seen ?? kept.seen}
     this.#tell()
+  }
+
+  async #start(): Promise<void> {
+    this.#identity.forget()
+    await this.#remember(this.#remembered)
     if (!this.#loop.closed) this.#loop.start()
   }
 

@@ -4,13 +4,19 @@ import type {Delegation, NewDelegation} from '../protocol/delegation.ts'
 import type {Environment} from '../protocol/environment.ts'
 import type {ApprovalId, ApproverKeyId, DelegationId, OperationId} from '../protocol/ids.ts'
 import type {ApproverKey} from '../protocol/intent.ts'
+import type {Person} from '../protocol/person.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import type {Settlement, UncertainItem} from '../protocol/wire.ts'
 import {approverLink} from '../sync/approver-link.ts'
 import {type CuttableLink, httpLink} from '../sync/http-link.ts'
+import {TokenKeeper} from '../sync/token-keeper.ts'
+import {browserPeople} from './browser-people.ts'
 import {browserInboxMemory, type InboxMemory, type KeptDecision, processInboxMemory} from './inbox-memory.ts'
+import {inboxMemories, oneInboxMemory} from './inbox-persons.ts'
 import {LiveInbox} from './live-inbox.ts'
+import {databaseName} from './remove-browser-database.ts'
 import {liveKey, shareLive} from './shared-live.ts'
+import {type TokenOption, tokenSource} from './token-source.ts'
 import {whilePageLives} from './while-page-lives.ts'
 
 export type InboxState = {
@@ -75,25 +81,35 @@ export interface Inbox {
  * inbox.subscribe(({items}) => render(items))
  */
 export function openInbox(options: {
-  url: string
-  token: string | (() => Promise<string>)
+  url: string | URL
+  /** Left out, requests go with the cookies of the page. */
+  token?: TokenOption
   /**
-   * Keeps the list and signed decisions on this device under a name that is the person's own; `label` is what the
-   * server's list of keys calls the device. Without it the inbox works online only.
+   * Keeps the list and signed decisions on this device under a name, apart for each person that the server names;
+   * `label` is what the server's list of keys calls the device. Without it the inbox works online only.
    */
   offline?: {name: string; label?: string; memory?: InboxMemory}
   environment?: Environment
   link?: CuttableLink
 }): Inbox {
   const {url, token, offline, environment = systemEnvironment} = options
-  const current = async () => (typeof token === 'string' ? token : token())
-  const link = options.link ?? shareLive(httpLink({url, token: current}), async () => liveKey(url, await current()))
+  const ask = tokenSource(token)
+  const tokens = ask && new TokenKeeper({...environment, ask})
+  const memories = memoriesOf(offline)
+  let named: Person | null = null
+  const become = (person: Person) => {
+    named = person
+    return memories.become(person)
+  }
+  const whose = async () => (named ? liveKey(String(url), named) : null)
+  const link = options.link ?? shareLive(httpLink({url, ...tokens?.forLink()}), whose)
   const server = approverLink(link)
   const live = new LiveInbox({
     link,
     server,
     environment,
-    memory: offline ? (offline.memory ?? browserInboxMemory(offline.name)) : processInboxMemory(),
+    memory: memories.memory,
+    become,
     label: offline ? (offline.label ?? 'Browser') : null,
   })
   live.start()
@@ -117,4 +133,11 @@ export function openInbox(options: {
       live.close()
     },
   }
+}
+
+function memoriesOf(offline: {name: string; memory?: InboxMemory} | undefined) {
+  if (!offline) return oneInboxMemory(processInboxMemory())
+  if (offline.memory) return oneInboxMemory(offline.memory)
+  const {name} = offline
+  return inboxMemories(browserPeople(`inbox:${name}`), place => browserInboxMemory(databaseName(name, place)))
 }

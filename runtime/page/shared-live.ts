@@ -1,5 +1,6 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import {toHex} from '../protocol/hex.ts'
+import type {Person} from '../protocol/person.ts'
 import type {LiveMessage} from '../protocol/wire.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 
@@ -29,7 +30,7 @@ const silenceMs = 20_000
  *     │── over {error} ─────────────────────▶ │ the stream has ended: each begins again
  *
  * @example
- * const link = shareLive(httpLink({url, token}), async () => liveKey(url, await token()))
+ * const link = shareLive(httpLink({url, token}), async () => liveKey(url, person))
  */
 export function shareLive(link: CuttableLink, key: () => Promise<string | null>): CuttableLink {
   link.live = sharedLive(link.live, key)
@@ -72,29 +73,10 @@ function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null
   })
 }
 
-/**
- * Names the stream of a token, without holding the token: its claims except those that change with each token. Two tabs
- * with the same roles of the same person share one. Null for a token that is no JSON web token.
- */
-export async function liveKey(url: string, token: string): Promise<string | null> {
-  const claims = claimsOf(token)
-  if (!claims) return null
-  const {iat: _, exp: _exp, nbf: _nbf, jti: _jti, ...lasting} = claims
-  const sorted = Object.entries(lasting).sort(([a], [b]) => (a < b ? -1 : 1))
-  const bytes = new TextEncoder().encode(JSON.stringify([url, sorted]))
+/** The same in every tab of one person at one server. [ID-6] */
+export async function liveKey(url: string, {tenant, subject}: Person): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify([url, tenant, subject]))
   return `holdfast-live:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
-}
-
-function claimsOf(token: string): Record<string, unknown> | null {
-  const [, part] = token.split('.')
-  if (!part) return null
-  try {
-    const text = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
-    const claims: unknown = JSON.parse(text)
-    return typeof claims === 'object' && claims !== null ? (claims as Record<string, unknown>) : null
-  } catch {
-    return null
-  }
 }
 
 function canShare(): boolean {
