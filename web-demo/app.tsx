@@ -2,6 +2,7 @@ import {CSPProvider} from '@base-ui/react/csp-provider'
 import {Boundary} from './components/boundary.tsx'
 import {Header} from './components/header.tsx'
 import {PageFailed} from './components/page-failed.tsx'
+import {PersonBoundary} from './components/person-boundary.tsx'
 import {useLocation} from './hooks.ts'
 import {Desk} from './pages/desk.tsx'
 import {InboxPage} from './pages/inbox.tsx'
@@ -23,7 +24,9 @@ export function App({services}: {services: Services}) {
           shows={`${path} ${session} ${view}`}
           fallback={(error, retry) => <PageFailed error={error} session={session} onRetry={retry} />}
         >
-          <Page path={path} session={session} as={as} view={view} />
+          <PersonBoundary services={services}>
+            <Page path={path} session={session} as={as} view={view} />
+          </PersonBoundary>
         </Boundary>
       </ServicesProvider>
     </CSPProvider>

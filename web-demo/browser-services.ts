@@ -3,7 +3,7 @@ import {fetchJson} from './fetch-json.ts'
 import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
-import {demoToken} from './token.ts'
+import {demoToken, deskToken} from './token.ts'
 import {updates} from './updates.ts'
 import {deviceName} from './words/device.ts'
 
@@ -31,10 +31,10 @@ export const browserServices: Services = {
 function openDesk(): Promise<BrowserRuntime> {
   const opening = openRuntime({
     worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
-    // Each person has a database of their own: what Maya wrote is not Theo's to push.
+    // As the first build called it; each person has a database of their own under this name.
     name: 'desk-maya',
     build: __BUILD__,
-    sync: {url: location.origin, token: demoToken('maya')},
+    sync: {url: location.origin, token: deskToken},
   })
   opening.catch(() => {
     runtime = null

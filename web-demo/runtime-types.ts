@@ -12,6 +12,7 @@ export type {
   ModelView,
   Opening,
   Passport,
+  PersonState,
   RecalledMemory,
   Session,
   SessionListItem,

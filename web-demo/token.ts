@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {fetchJson} from './fetch-json.ts'
 import type {Person} from './people.ts'
+import {signIn} from './sign-in.ts'
 
 const answerSchema = z.object({token: z.string(), expiresAt: z.number()})
 type Kept = z.infer<typeof answerSchema>
@@ -8,35 +9,21 @@ type Kept = z.infer<typeof answerSchema>
 /** A token with less than this left is renewed before it is used. */
 const marginMs = 60_000
 
-/**
- * Hands out the demo person's token: the kept one while it lasts, a new one before it ends, and offline the last one
- * there was, because the device has to know who is writing. It is kept in localStorage, which a tab opened offline can
- * read at once; that is good enough for a token which anybody can ask this demo for, and for no other.
- */
+const kept = new Map<Person, Kept>()
+
+/** Hands out a person's token: the last one while it lasts, then another. It is kept nowhere but in this page. */
 export function demoToken(person: Person): () => Promise<string> {
-  const key = `demo-token:${person}`
   return async () => {
-    const last = kept(key)
+    const last = kept.get(person)
     if (last && last.expiresAt - Date.now() > marginMs) return last.token
-    try {
-      return await renew(person, key)
-    } catch (error) {
-      if (last) return last.token
-      throw error
-    }
+    const answer = answerSchema.parse(await fetchJson(`/demo/token?as=${person}`))
+    kept.set(person, answer)
+    return answer.token
   }
 }
 
-async function renew(person: Person, key: string): Promise<string> {
-  const answer = answerSchema.parse(await fetchJson(`/demo/token?as=${person}`))
-  localStorage.setItem(key, JSON.stringify(answer))
-  return answer.token
-}
-
-function kept(key: string): Kept | null {
-  try {
-    return answerSchema.parse(JSON.parse(localStorage.getItem(key) ?? 'null'))
-  } catch {
-    return null
-  }
+/** The token of whoever has signed in at the desk; null while nobody has. */
+export async function deskToken(): Promise<string | null> {
+  const person = signIn.get()
+  return person && (await demoToken(person)())
 }

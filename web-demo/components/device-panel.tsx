@@ -1,8 +1,9 @@
 import {Switch} from '@base-ui/react/switch'
 import type {Run} from '../hooks.ts'
-import type {BrowserRuntime, Connection} from '../runtime-types.ts'
+import type {BrowserRuntime, Connection, PersonState} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {connectionWords} from '../words/session.ts'
+import {PersonPanel} from './person-panel.tsx'
 import {StatusDot} from './status-dot.tsx'
 
 export type Role = 'starting' | 'leader' | 'follower'
@@ -18,11 +19,13 @@ export function DevicePanel({
   runtime,
   connection,
   role,
+  person,
   run,
 }: {
   runtime: BrowserRuntime | null
   connection: Connection
   role: Role
+  person: PersonState | null
   run: Run
 }) {
   const services = useServices()
@@ -56,6 +59,7 @@ export function DevicePanel({
           Kill the worker
         </button>
       </div>
+      <PersonPanel runtime={runtime} person={person} run={run} />
       <p className="hint">Neither loses anything. Try them in the middle of a reply.</p>
     </div>
   )

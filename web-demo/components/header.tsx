@@ -1,17 +1,20 @@
-import {type MouseEvent, useEffect} from 'react'
+import {type MouseEvent, useEffect, useSyncExternalStore} from 'react'
 import {navigate} from '../hooks.ts'
-import {inboxPerson, type Person, people} from '../people.ts'
+import {inboxPerson, people} from '../people.ts'
+import {signIn} from '../sign-in.ts'
 
 export const pages = [
-  {path: '/', title: 'Desk', person: 'maya'},
-  {path: '/inbox', title: 'Approvals', person: 'theo'},
-  {path: '/memory', title: 'Memory', person: 'maya'},
-  {path: '/shop', title: 'Shop', person: 'maya'},
-] as const satisfies readonly {path: string; title: string; person: Person}[]
+  {path: '/', title: 'Desk'},
+  {path: '/inbox', title: 'Approvals'},
+  {path: '/memory', title: 'Memory'},
+  {path: '/shop', title: 'Shop'},
+] as const satisfies readonly {path: string; title: string}[]
 
 export function Header({path, as}: {path: string; as: string | null}) {
+  const signedIn = useSyncExternalStore(signIn.subscribe, signIn.get)
   const current = pages.find(page => page.path === (path === '/index.html' ? '/' : path))
-  const person = people[current?.path === '/inbox' ? inboxPerson(as) : (current ?? pages[0]).person]
+  const who = current?.path === '/inbox' ? inboxPerson(as) : signedIn
+  const person = who ? people[who] : {name: 'Nobody', job: 'Signed out'}
   const title = current?.title ?? 'Not found'
   useEffect(() => {
     document.title = `${title} · Fernweh Outfitters`

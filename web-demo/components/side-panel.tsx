@@ -1,6 +1,6 @@
 import {Tabs} from '@base-ui/react/tabs'
 import type {Run} from '../hooks.ts'
-import type {BrowserRuntime, Connection, Session, SessionView} from '../runtime-types.ts'
+import type {BrowserRuntime, Connection, PersonState, Session, SessionView} from '../runtime-types.ts'
 import {Part} from './boundary.tsx'
 import {DevicePanel, type Role} from './device-panel.tsx'
 import {PassportPanel} from './passport-panel.tsx'
@@ -12,10 +12,11 @@ export type SidePanelProps = {
   view: SessionView | null
   connection: Connection
   role: Role
+  person: PersonState | null
   run: Run
 }
 
-export function SidePanel({runtime, session, view, connection, role, run}: SidePanelProps) {
+export function SidePanel({runtime, session, view, connection, role, person, run}: SidePanelProps) {
   return (
     <div className="side">
       <Part name="The shared documents" shows={session}>
@@ -37,7 +38,7 @@ export function SidePanel({runtime, session, view, connection, role, run}: SideP
         </Tabs.Panel>
         <Tabs.Panel className="tab-panel" value="device">
           <Part name="The state of this device" shows={connection}>
-            <DevicePanel runtime={runtime} connection={connection} role={role} run={run} />
+            <DevicePanel runtime={runtime} connection={connection} role={role} person={person} run={run} />
           </Part>
         </Tabs.Panel>
       </Tabs.Root>

@@ -19,6 +19,7 @@ import {SessionList} from '../components/session-list.tsx'
 import {SessionMenu} from '../components/session-menu.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
 import {navigate, useAction} from '../hooks.ts'
+import {personName} from '../people.ts'
 import type {StepRef} from '../runtime-types.ts'
 import {kept, moveToNew} from '../unsent.ts'
 import {endedWords} from '../words/closing.ts'
@@ -46,7 +47,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     navigate(addressOf(id))
   }, [])
   const sendTo = sessionId ?? newConversation
-  const stop = () => void run(async () => session?.cancel('Stopped by Maya.'))
+  const stop = () => void run(async () => session?.cancel(`Stopped by ${personName(device.person?.subject ?? '')}.`))
   const branch = useCallback(
     (after: number) => {
       if (!session) return
@@ -69,7 +70,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     open,
   }
 
-  const close = async (reason: string) => session?.close(reason || 'Closed by Maya.')
+  const close = async (reason: string) =>
+    session?.close(reason || `Closed by ${personName(device.person?.subject ?? '')}.`)
   const ended = view && endedWords(view)
   const goOn = () => {
     if (sessionId) moveToNew(sessionId)

@@ -1,9 +1,17 @@
-import {useEffect, useMemo, useState} from 'react'
+import {useEffect, useMemo, useState, useSyncExternalStore} from 'react'
 import {addressOf} from '../address.ts'
 import type {Role} from '../components/device-panel.tsx'
 import {pageMarks} from '../crash-mark.ts'
 import {navigate, type Run, useLatest} from '../hooks.ts'
-import type {BrowserRuntime, Connection, Opening, Session, SessionListItem, SessionView} from '../runtime-types.ts'
+import type {
+  BrowserRuntime,
+  Connection,
+  Opening,
+  PersonState,
+  Session,
+  SessionListItem,
+  SessionView,
+} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {forgetUnsent, kept} from '../unsent.ts'
 import {type Missing, missingWords} from '../words/missing.ts'
@@ -21,6 +29,15 @@ export function useRuntime(run: Run): BrowserRuntime | null {
   return runtime
 }
 
+/** Who the runtime works for, and what of theirs is unsent. */
+export function usePerson(runtime: BrowserRuntime | null): PersonState | null {
+  const source = runtime?.person
+  return useSyncExternalStore(source?.subscribe ?? never, source?.get ?? nobody)
+}
+
+const never = () => () => undefined
+const nobody = () => null
+
 export function useDevice(runtime: BrowserRuntime | null) {
   const subscriptions = useMemo(
     () =>
@@ -37,6 +54,7 @@ export function useDevice(runtime: BrowserRuntime | null) {
     connection: useLatest(subscriptions?.connection ?? null, connecting),
     role: useLatest<Role>(subscriptions?.role ?? null, 'starting'),
     opening: useLatest<Opening>(subscriptions?.opening ?? null, starting),
+    person: usePerson(runtime),
   }
 }
 
