@@ -10,6 +10,7 @@ import {operationKinds, proposalKinds} from './operation.ts'
 import {runKinds} from './run.ts'
 import {sessionKinds} from './session.ts'
 import {slotKinds} from './slots.ts'
+import {upcastPin} from './upcast-pin.ts'
 import {limits} from './version.ts'
 
 /**
@@ -101,6 +102,14 @@ export function isCustodianKind(kind: string): kind is CustodianKind {
   return Object.hasOwn(custodianKinds, kind)
 }
 
+/** Brings the data of an event of an earlier build into today's form. [LOG-8] */
+function upcastEvent(event: Envelope): Envelope {
+  if (event.kind !== 'run.started') return event
+  const {pin} = event.data
+  const upcast = upcastPin(pin)
+  return upcast === pin ? event : {...event, data: {...event.data, pin: upcast} as Envelope['data']}
+}
+
 /**
  * Parses one event at any boundary: network frame, stored row, import. [LOG-4]
  *
@@ -112,7 +121,7 @@ export function isCustodianKind(kind: string): kind is CustodianKind {
 export function readEvent(value: unknown): LoggedEvent {
   const envelope = envelopeSchema.safeParse(value)
   if (!envelope.success) throw badInput('event', envelope.error)
-  const event = envelope.data
+  const event = upcastEvent(envelope.data)
   const bytes = jsonBytes(event)
   if (bytes > limits.eventBytes) {
     throw new HoldfastError('too_large', `event: ${bytes} bytes, at most ${limits.eventBytes} are taken`, {

@@ -2,6 +2,7 @@ import type {CallId} from './ids.ts'
 import type {OperationState} from './operation.ts'
 import type {RunState} from './run.ts'
 import {type CallState, initialSession, type SessionState} from './session.ts'
+import {upcastPin} from './upcast-pin.ts'
 
 /**
  * Reads a control state as any earlier build may have stored it. What came later starts as in a new session; what has
@@ -32,7 +33,8 @@ type Stored = Partial<Omit<SessionState, 'run' | 'calls' | 'operations'>> & {
 }
 
 function upcastRun({clock: _clock, ...run}: StoredRun, worker: RunState['worker']): RunState {
-  return {...newRun, worker, ...run, calls: Array.isArray(run.calls) ? run.calls.length : (run.calls ?? 0)}
+  const pin = upcastPin(run.pin) as RunState['pin']
+  return {...newRun, worker, ...run, pin, calls: Array.isArray(run.calls) ? run.calls.length : (run.calls ?? 0)}
 }
 
 const newRun = {
