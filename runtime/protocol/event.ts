@@ -104,10 +104,10 @@ export function isCustodianKind(kind: string): kind is CustodianKind {
 
 /** Brings the data of an event of an earlier build into today's form. [LOG-8] */
 function upcastEvent(event: Envelope): Envelope {
-  if (event.kind !== 'run.started') return event
-  const {pin} = event.data
-  const upcast = upcastPin(pin)
-  return upcast === pin ? event : {...event, data: {...event.data, pin: upcast} as Envelope['data']}
+  const data: unknown = event.data
+  if (event.kind !== 'run.started' || typeof data !== 'object' || data === null || !('pin' in data)) return event
+  const pin = upcastPin(data.pin)
+  return pin === data.pin ? event : {...event, data: {...data, pin} as Envelope['data']}
 }
 
 /**
