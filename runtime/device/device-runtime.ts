@@ -56,7 +56,7 @@ import {gatewayOf} from './gateway-of.ts'
 import type {MemoryChoice} from './memory-parts.ts'
 import {memoryService} from './memory-service.ts'
 import {migrationDraft} from './migrate-run.ts'
-import {continueOffline, devicesOf, handOver, takeOver} from './move-custody.ts'
+import {continueOffline, devicesOf, handOver, takeIdle, takeOver} from './move-custody.ts'
 import {OpenSession} from './open-session.ts'
 import {PersonStatus} from './person-status.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
@@ -88,6 +88,13 @@ export type DeviceParts = {
   setToken(token: string | null): void
   retryDelayMs?: number
   log?: ((line: LogLine) => void) | undefined
+}
+
+/** A message reaches an open holder, and its answer begins to come back, well within this time. */
+const holderPatienceMs = 2500
+
+function isReached({state}: Connection): boolean {
+  return state === 'live' || state === 'polling' || state === 'connecting'
 }
 
 const localOnly: Connection = {
@@ -213,10 +220,7 @@ class DeviceRuntime {
       },
       send: async (id, event, message) => this.#send(await open(id), event, message),
       cancel: async (id, event, reason) => this.#cancel(await open(id), event, reason),
-      retry: async (id, event) => {
-        const session = await open(id)
-        await this.#write(session, {id: event, kind: 'run.retried', data: {}, ...session.runRef()})
-      },
+      retry: async (id, event) => this.#revive(await open(id), event, 'run.retried'),
       takeOver: async id => takeOver(this.#custody((await open(id)).log)),
       continueOffline: async (id, event) => this.#continueOffline(await open(id), event),
       handOver: async (id, to) => {
@@ -230,10 +234,7 @@ class DeviceRuntime {
         session.look()
       },
       effectsAfter: async (id, after) => effectsAfter(this.parts.store, (await open(id)).log.id, after),
-      extend: async (id, event) => {
-        const session = await open(id)
-        await this.#write(session, {id: event, kind: 'run.extended', data: {}, ...session.runRef()})
-      },
+      extend: async (id, event) => this.#revive(await open(id), event, 'run.extended'),
       migrate: async (id, event, to) => this.#migrate(await open(id), event, to),
       close: async (id, event, reason) => {
         await this.#write(await open(id), {id: event, kind: 'session.closed', data: reason ? {reason} : {}})
@@ -347,9 +348,29 @@ class DeviceRuntime {
       return log.id
     }
     const forked = await this.#open(branch.session)
-    if (!forked.log.state.session) await this.#fork(branch.session, branch.event, {session: log.id, seq: log.head})
+    if (!forked.log.state.session) await this.#branch(forked, branch.event, log)
     await this.#write(forked, draft)
     return branch.session
+  }
+
+  /** Of a session that the server has nothing of, there is nothing to inherit: its branch is a session of its own. [RUN-3] */
+  async #branch(forked: OpenSession, event: EventId, {id, head, state}: SessionLog): Promise<void> {
+    if (head > 0) return await this.#fork(forked.log.id, event, {session: id, seq: head})
+    const {agent, title, policy} = state
+    const data = this.#opening({event, agent: agent ?? '', policy, ...(title && {title})})
+    await this.#write(forked, {id: event, kind: 'session.opened', data})
+  }
+
+  async #takeIdle(log: SessionLog): Promise<void> {
+    await takeIdle(this.#custody(log), {author: await this.#person(), event: this.parts.environment.id('event')})
+  }
+
+  /** Goes on with a run that has ended: where nobody works on the session, this device does from now on. [CUS-3] */
+  async #revive(session: OpenSession, event: EventId, kind: 'run.retried' | 'run.extended'): Promise<void> {
+    const {state} = session.log
+    const known = (await this.parts.store.byIds([event])).length > 0
+    if (!known && state.custody.holder !== this.device && !isActive(state.run)) await this.#takeIdle(session.log)
+    await this.#write(session, {id: event, kind, data: {}, ...session.runRef()})
   }
 
   #custody(log: SessionLog) {
@@ -362,7 +383,8 @@ class DeviceRuntime {
     if (['live', 'polling'].includes(this.#connection.state)) {
       throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
     }
-    await continueOffline(log, {author: await this.#person(), event: parse(eventIdSchema, event, 'event')})
+    const id = parse(eventIdSchema, event, 'event')
+    await continueOffline(log, {author: await this.#person(), event: id, device: this.device})
   }
 
   async #settleDivergence(session: OpenSession, settlement: DivergenceSettlement): Promise<SessionId> {
@@ -445,6 +467,9 @@ class DeviceRuntime {
         projections: [documentProjection],
         publisher,
         connection: () => this.#connection,
+        takeCustody: log => this.#takeIdle(log),
+        // Without the server, nobody else can have heard of the message.
+        patienceMs: () => (isReached(this.#connection) ? holderPatienceMs : 0),
         around: this.#telemetry.around,
         ...(link && {backlogLimit: limits.pendingEvents}),
         ...(retryDelayMs !== undefined && {retryDelayMs}),

@@ -1,4 +1,5 @@
 import type {Listen} from '../page/page-parts.ts'
+import {tellListeners} from '../platform/tell-listeners.ts'
 import type {Publisher} from './runtime-service.ts'
 
 /** Frames within one process: publisher and listeners share memory. */
@@ -6,7 +7,7 @@ export function localFeed(): Publisher & {listen: Listen} {
   const topics = new Map<string, Set<(frame: never) => void>>()
   return {
     publish(topic, frame) {
-      for (const listener of [...(topics.get(topic) ?? [])]) (listener as (frame: unknown) => void)(frame)
+      tellListeners((topics.get(topic) ?? []) as Iterable<(frame: unknown) => void>, frame)
     },
     listen(topic, listener) {
       const listeners = topics.get(topic) ?? new Set()

@@ -1,6 +1,7 @@
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import type {Actor} from '../protocol/event.ts'
-import type {DeviceId, EventId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
+import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
@@ -19,6 +20,36 @@ export async function takeOver({link, device, log}: Parts): Promise<void> {
   await pullSession(link, log)
 }
 
+/**
+ * Makes this device the holder of a session in which nobody works, because it was asked for something here: with the
+ * server by a claim that stops at an active run, without it provisionally. [CUS-3, CUS-4]
+ */
+export async function takeIdle(
+  {link, store, device, log}: Parts,
+  assume: {author: Actor; event: EventId},
+): Promise<void> {
+  const isFree = () => log.state.custody.holder !== device && !isActive(log.state.run)
+  try {
+    if (link) {
+      await pullSession(link, log)
+      // Work that was set aside here waits for the person's choice, and the holder answers meanwhile. [CUS-4]
+      if (!isFree() || (await hasDiverged(store, log.id))) return
+      await link.claim(log.id, {device, sawEpoch: log.record.confirmed.custody.epoch, idle: true})
+      return await pullSession(link, log)
+    }
+  } catch (error) {
+    // Somebody was quicker: what they do arrives with the next pull.
+    if (HoldfastError.is(error, 'refused', 'stale_epoch')) return
+    if (!isOutOfReach(error)) throw error
+  }
+  if (isFree() && log.head > 0) await continueOffline(log, {...assume, device})
+}
+
+/** Work of this device was set aside, and the person has not chosen yet what becomes of it. */
+export async function hasDiverged(store: Pick<DeviceStore, 'divergences'>, session: SessionId): Promise<boolean> {
+  return (await store.divergences(session)).some(({resolution}) => resolution === null)
+}
+
 /** Makes another device the holder. What was done here goes first, or the very hand-over would cut it off. [CUS-3] */
 export async function handOver({link, store, device, log}: Parts, to: DeviceId): Promise<void> {
   if (!link) throw new HoldfastError('refused', 'handOver: a runtime without a server has nobody to hand a session to')
@@ -32,10 +63,10 @@ export async function handOver({link, store, device, log}: Parts, to: DeviceId):
 /** Goes on here under the next epoch, provisionally; asked twice, it has been done once. [CUS-4, CUS-5] */
 export async function continueOffline(
   log: SessionLog,
-  {author, event}: {author: Actor; event: EventId},
+  {author, event, device}: {author: Actor; event: EventId; device: DeviceId},
 ): Promise<void> {
   await log.appendWith(author, async (unit, state) => {
-    if ((await unit.byIds([event])).length > 0) return []
+    if (state.custody.holder === device || (await unit.byIds([event])).length > 0) return []
     const data = {epoch: state.custody.epoch + 1, restsOn: log.head}
     return [{id: event, kind: 'custody.assumed', data}]
   })

@@ -16,7 +16,8 @@ import type {Publisher} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
 import {ViewPublisher} from './view-publisher.ts'
 
-export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText'> & {
+export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText' | 'takeCustody'> & {
+  takeCustody(log: SessionLog): Promise<void>
   projections: readonly Projection[]
   publisher: Publisher
   connection(): Connection
@@ -53,7 +54,12 @@ export class OpenSession {
     private readonly parts: OpenSessionParts,
     readonly log: SessionLog,
   ) {
-    this.loop = new RunLoop({...parts, log, onText: (run, text) => this.#textChanged(run, text)})
+    this.loop = new RunLoop({
+      ...parts,
+      log,
+      takeCustody: () => parts.takeCustody(log),
+      onText: (run, text) => this.#textChanged(run, text),
+    })
     this.loop.onChange(() => this.#changed())
     log.onChange(() => {
       this.#storedChange += 1

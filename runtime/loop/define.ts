@@ -146,6 +146,12 @@ export interface ToolContext {
 
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
 export interface LocalToolContext extends ToolContext {
+  /**
+   * One statement on the application's own tables. The first query, or the first look at a document, begins the call's
+   * transaction, which ends when the tool returns: do whatever is slow before it, since others wait for the database then.
+   *
+   * @throws HoldfastError `bad_input` for a query that ends the transaction or names tables of Holdfast or the system
+   */
   sql<Row>(query: string, params?: unknown[]): Promise<Row[]>
   document: {
     read(name: string): Promise<string>

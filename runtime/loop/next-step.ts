@@ -2,7 +2,7 @@ import {callLimit, callsBound, spentBound, stepBound} from '../protocol/budget.t
 import {viewTokensOf} from '../protocol/calibration.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {Json} from '../protocol/json.ts'
-import {hasEnded, type OperationState} from '../protocol/operation.ts'
+import {hasEnded, type OperationState, resultOutcome} from '../protocol/operation.ts'
 import type {Pin} from '../protocol/pin.ts'
 import {isActive, type Rest, type RunState, type toolOutcomes} from '../protocol/run.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
@@ -17,6 +17,7 @@ export type AgentBuild = {name: string; version: string; tools: readonly PinnedT
 /** Exactly one thing to do next; performing it appends events, which leads to the next. */
 export type NextStep =
   | {do: 'idle'}
+  | {do: 'take-custody'}
   | {do: 'start-run'}
   | {do: 'resume-run'}
   | {do: 'prepare-view'; answers: EventId[]}
@@ -25,7 +26,8 @@ export type NextStep =
   | {do: 'call-model'}
   | {do: 'run-tools'; calls: CallState[]}
   | {do: 'propose-operations'; calls: CallState[]}
-  | {do: 'record-results'; results: CallResult[]}
+  /** `apart`: this build lacks the run's version, so that nothing but the results can be prepared. */
+  | {do: 'record-results'; results: CallResult[]; apart?: true}
   | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
   | {do: 'wait'; for: 'wake'; why: string; until: number; inMs: number}
   | {do: 'sleep'; until: number; why: string}
@@ -43,6 +45,8 @@ export type Here = {
   workMs?: number
   /** Milliseconds since this process first saw the run asleep, on a clock that nobody sets. */
   sleptMs?: number
+  /** The newest message that no step has seen was posted on this device. */
+  isAsked?: boolean
   /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
   began?: RunId | null
 }
@@ -63,14 +67,32 @@ export function nextStep(state: SessionState, here: Here): NextStep {
       for: 'version',
       why: `The log holds an event this version cannot read: ${state.unreadable.why}.`,
     }
-  if (state.custody.holder !== here.device)
-    return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
   const run = state.run
+  if (state.custody.holder !== here.device) {
+    // Only a holder that works keeps others out: who is asked takes what nobody works on. [CUS-3]
+    if (here.isAsked && !isActive(run)) return {do: 'take-custody'}
+    return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
+  }
   if (!run || !isActive(run)) return {do: 'start-run'}
-  const lacking = lackingBuild(run.pin, here.agents)
-  if (lacking) return {do: 'wait', for: 'version', why: lacking}
-  const next = run.rest?.asleep ? asleepStep(state, run.rest, here) : workStep(state, run, here.workMs ?? 0)
+  const next = nextOf(state, run, here)
   return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
+}
+
+/** What the records alone can answer is recorded first: what was paid is never unknown for want of a version. [PIN-3] */
+function nextOf(state: SessionState, run: RunState, here: Here): NextStep {
+  const lacking = lackingBuild(run.pin, here.agents)
+  if (lacking) {
+    const results = resultsOf(state, run)
+    return results.length > 0
+      ? {do: 'record-results', results, apart: true}
+      : {do: 'wait', for: 'version', why: lacking}
+  }
+  return run.rest?.asleep ? asleepStep(state, run.rest, here) : workStep(state, run, here.workMs ?? 0)
+}
+
+function resultsOf(state: SessionState, run: RunState): CallResult[] {
+  const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
+  return state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, state) ?? [])
 }
 
 function workStep(state: SessionState, run: RunState, workMs: number): NextStep {
@@ -134,7 +156,7 @@ function asleepStep({unanswered}: SessionState, rest: Rest, {now, sleptMs = 0}: 
 function callsStep(state: SessionState, run: RunState, workMs: number): NextStep | null {
   if (state.calls.length === 0) return null
   const operationOf = new Map(state.operations.map(operation => [operation.call, operation]))
-  const results = state.calls.flatMap(call => resultOf(call, operationOf.get(call.id), run, state) ?? [])
+  const results = resultsOf(state, run)
   if (results.length > 0) return {do: 'record-results', results}
   const todo = state.calls.filter(call => !operationOf.has(call.id))
   const spent = spentBound(run, workMs)
@@ -168,7 +190,7 @@ function resultOf(
   if (call.fault !== null) return {call, outcome: 'error', output: {error: call.fault}}
   if (call.effect === 'unknown')
     return {call, outcome: 'error', output: {error: `There is no tool named "${call.tool}".`}}
-  if (operation && hasEnded(operation)) return {call, ...operationResult(operation)}
+  if (operation && hasEnded(operation)) return {call, outcome: resultOutcome(operation), output: operation.outcome}
   if (call.run !== run.id) return {call, outcome: 'aborted', output: {reason: abortReason(operation)}}
   if (operation) return null
   if (interruptedBy) return {call, outcome: 'superseded', output: {reason: 'A newer instruction interrupted this.'}}
@@ -182,21 +204,6 @@ function abortReason(operation: OperationState | undefined): string {
   return operation
     ? `The run was ended while the operation was ${operation.status}; its outcome is not known here.`
     : 'The run was ended before this call returned.'
-}
-
-function operationResult(operation: OperationState): Pick<CallResult, 'outcome' | 'output'> {
-  const output = operation.outcome
-  switch (operation.status) {
-    case 'executed':
-      return {outcome: 'ok', output}
-    case 'rejected':
-    case 'expired':
-      return {outcome: 'denied', output}
-    case 'voided':
-      return {outcome: 'superseded', output}
-    default:
-      return {outcome: 'error', output}
-  }
 }
 
 function waitFor(operations: readonly OperationState[]): NextStep {

@@ -18,8 +18,9 @@ import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, chosenModel, lacking, type ModelGateway, modelLabel} from './define.ts'
 import {keepResult} from './keep-result.ts'
 import type {LanguageModel} from './language-model.ts'
+import {LocalCall, localDocuments} from './local-call.ts'
 import {refusedView} from './narrow-view.ts'
-import {type CallResult, goesOnWith, type NextStep} from './next-step.ts'
+import {goesOnWith, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import type {Pause} from './provider-pause.ts'
 import {recheckFacts} from './recheck-facts.ts'
@@ -54,6 +55,10 @@ export type LoopParts = {
   readFacts(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
   /** As `readFact`; what comes from elsewhere is checked against its id. */
   readBlob(session: SessionId, blob: BlobId, unit?: UnitOfWork): Promise<Uint8Array>
+  /** Makes this device the holder of the session if nobody works on it; left out where it always is. */
+  takeCustody?(): Promise<void>
+  /** Milliseconds that a holder elsewhere is given to take up a message of this device. */
+  patienceMs?(): number
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
   documents: DocumentReader
   /** None: then no memory item goes into a view. */
@@ -82,6 +87,8 @@ export class StepPerformer {
 
   perform(step: NextStep, state: SessionState): Promise<void> {
     switch (step.do) {
+      case 'take-custody':
+        return this.#takeCustody(state)
       case 'start-run':
         return this.#startRun(state)
       case 'resume-run':
@@ -97,7 +104,7 @@ export class StepPerformer {
       case 'propose-operations':
         return this.#append(step.calls.map(call => this.#proposal(state, call)))
       case 'record-results':
-        return this.#recordResults(step.results, state)
+        return this.#recordResults(step, state)
       case 'sleep':
         return this.#append([runDraft(state, 'run.slept', {until: step.until, why: step.why, cause: 'tool'})])
       case 'wake':
@@ -114,6 +121,13 @@ export class StepPerformer {
       case 'wait':
         return Promise.resolve()
     }
+  }
+
+  /** Who was quicker is not there yet when the answer is; until it is, trying again would only meet the same. */
+  async #takeCustody(before: SessionState): Promise<void> {
+    await this.parts.takeCustody?.()
+    if (this.parts.log.state === before)
+      throw new HoldfastError('offline', 'Another device is working on this session.')
   }
 
   async #startRun(state: SessionState): Promise<void> {
@@ -197,11 +211,14 @@ export class StepPerformer {
     await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after.state))
   }
 
-  async #recordResults(results: CallResult[], state: SessionState): Promise<void> {
+  async #recordResults(
+    {results, apart}: Extract<NextStep, {do: 'record-results'}>,
+    state: SessionState,
+  ): Promise<void> {
     const drafts = results.map(({call, outcome, output}) =>
       runDraft(state, 'tool.returned', {call: call.id, outcome, output}),
     )
-    await this.#append(drafts, await this.#views.readAhead(state, this.#host(state).agent))
+    await this.#append(drafts, apart ? undefined : await this.#views.readAhead(state, this.#host(state).agent))
   }
 
   /**
@@ -266,32 +283,33 @@ export class StepPerformer {
     }
   }
 
-  /** The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. [OP-1] */
+  /**
+   * The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. It begins
+   * with the tool's first query: what is slow before that keeps no message waiting. [OP-1]
+   */
   async #runLocal(call: CallState, state: SessionState, next: Follow): Promise<void> {
+    const local = new LocalCall(work => this.#inTransaction(work, next))
+    const sql = watchedSql(local)
+    const slots = openSlotEditor(this.parts.log.state.slots)
+    const document = localDocuments(local, unit => this.parts.openDocuments(unit, this.parts.log.id))
     let failed: ToolReturn | null = null
     try {
-      await this.parts.log.appendWith(
-        this.#actor,
-        async unit => {
-          const documents = this.parts.openDocuments(unit, this.parts.log.id)
-          const run = this.#toolRun(call)
-          const sql = watchedSql(unit)
-          const slots = openSlotEditor(this.parts.log.state.slots)
-          const context = {...run.context, sql: sql.query, document: documents, slots}
-          const returned = await runTool({...run, context, ...this.#reads(unit)})
-          const {outcome} = returned.result
-          if (outcome !== 'ok' || sql.fault() !== null) {
-            failed = outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : returned.result
-            throw new HoldfastError('tool_failed', `${call.tool} failed`)
-          }
-          const patch = slots.changes()
-          const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
-          const result = await keepResult(unit, this.parts.log.id, returned)
-          return [...documents.drafts, ...patched, runDraft(state, 'tool.returned', result)]
-        },
-        next,
-      )
+      const run = this.#toolRun(call)
+      const context = {...run.context, sql: sql.query, document, slots}
+      const returned = await runTool({...run, context, ...this.#reads(local)})
+      const {outcome} = returned.result
+      if (outcome !== 'ok' || sql.fault() !== null) {
+        failed = outcome === 'ok' ? toolError(call, `a query failed: ${sql.fault()}`) : returned.result
+        throw new HoldfastError('tool_failed', `${call.tool} failed`)
+      }
+      const patch = slots.changes()
+      const patched = patch ? [runDraft(state, 'slots.patched', {patch})] : []
+      await local.finish(async unit => {
+        const result = await keepResult(unit, this.parts.log.id, returned)
+        return [...document.drafts(), ...patched, runDraft(state, 'tool.returned', result)]
+      })
     } catch (error) {
+      await local.abandon(error)
       // What the tool wrote and the log cannot take is the tool's failure too.
       if (HoldfastError.is(error, 'bad_input', 'too_large')) failed ??= toolError(call, error.message)
       if (!failed) throw error
@@ -299,12 +317,19 @@ export class StepPerformer {
     }
   }
 
-  #reads(unit?: UnitOfWork): Pick<ToolRun, 'readFact' | 'readFacts' | 'readBlob'> {
+  #inTransaction(work: (unit: UnitOfWork) => Promise<readonly Draft[]>, next: Follow): Promise<void> {
+    return this.#measured(measure =>
+      this.parts.log.appendWith(this.#actor, async unit => measure(await work(unit)), next),
+    )
+  }
+
+  #reads(local?: LocalCall): Pick<ToolRun, 'readFact' | 'readFacts' | 'readBlob'> {
     const {log, readFact, readFacts, readBlob} = this.parts
+    const read: LocalCall['read'] = local ? work => local.read(work) : work => work()
     return {
-      readFact: key => readFact(key, unit),
-      readFacts: keys => readFacts(keys, unit),
-      readBlob: blob => readBlob(log.id, blob, unit),
+      readFact: key => read(unit => readFact(key, unit)),
+      readFacts: keys => read(unit => readFacts(keys, unit)),
+      readBlob: blob => read(unit => readBlob(log.id, blob, unit)),
     }
   }
 

@@ -1,5 +1,6 @@
+import {tellListeners} from '../platform/tell-listeners.ts'
 import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
-import type {RunId} from '../protocol/ids.ts'
+import type {EventId, RunId} from '../protocol/ids.ts'
 import {isActive} from '../protocol/run.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {describeAgent} from './describe-agent.ts'
@@ -33,6 +34,8 @@ export class RunLoop {
   #alarm: ReturnType<typeof setTimeout> | undefined
   /** The sleep that was seen last, and since when. */
   #asleep: {sleep: string; since: number} | null = null
+  /** The own message that a holder elsewhere has not taken up, and since when. */
+  #asked: {message: EventId; since: number} | null = null
   readonly #meter: WorkMeter
   readonly #performer: StepPerformer
   readonly #signal: RunSignal
@@ -99,7 +102,28 @@ export class RunLoop {
     const agents = await Promise.all(this.parts.hosts.map(({agent}) => describeAgent(agent)))
     const {device, environment} = this.parts
     const [now, workMs, sleptMs] = [environment.now(), this.#meter.unrecordedMs, this.#sleptMs()]
-    return {device, agents, began: this.#began, now, workMs, sleptMs}
+    return {device, agents, began: this.#began, now, workMs, sleptMs, isAsked: await this.#isAsked()}
+  }
+
+  async #isAsked(): Promise<boolean> {
+    const {log, device, store} = this.parts
+    const {custody, unanswered} = log.state
+    const newest = unanswered.at(-1)
+    if (custody.holder === device || !newest) return false
+    const [message] = await store.byIds([newest])
+    if (message?.device !== device) return false
+    // Set aside work waits for the person's choice, and the holder answers meanwhile. [CUS-4]
+    const open = (await store.divergences(log.id)).some(({resolution}) => resolution === null)
+    return !open && this.#isPatient(newest)
+  }
+
+  /** A holder that is there starts at once; claiming before it could would make both call the model. */
+  #isPatient(message: EventId): boolean {
+    const now = this.parts.environment.elapsed()
+    if (this.#asked?.message !== message) this.#asked = {message, since: now}
+    const leftMs = this.#asked.since + (this.parts.patienceMs?.() ?? 0) - now
+    if (leftMs > 0) this.#wakeIn(leftMs)
+    return leftMs <= 0
   }
 
   #sleptMs(): number {
@@ -177,6 +201,6 @@ export class RunLoop {
 
   #become(state: LoopState): void {
     this.#state = state
-    for (const listener of this.#listeners) listener()
+    tellListeners<void>(this.#listeners, undefined)
   }
 }

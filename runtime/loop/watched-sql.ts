@@ -1,13 +1,18 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import type {UnitOfWork} from '../storage/device-store.ts'
+import {sqlFault} from './confined-sql.ts'
+import type {LocalCall} from './local-call.ts'
 
 /** One failed query ends its transaction, so a tool that goes on after it must not be taken for one that succeeded. */
-export function watchedSql(unit: UnitOfWork): {query: UnitOfWork['sql']; fault(): string | null} {
+export function watchedSql(local: LocalCall): {query: UnitOfWork['sql']; fault(): string | null} {
   let fault: string | null = null
   return {
     fault: () => fault,
     query: async (query, params) => {
       try {
+        const refused = sqlFault(query)
+        if (refused) throw new HoldfastError('bad_input', refused, {details: {field: 'query'}})
+        const unit = await local.unit()
         return await unit.sql(query, params)
       } catch (error) {
         fault ??= HoldfastError.from(error).message

@@ -1,4 +1,5 @@
 import {channelNames} from './locks.ts'
+import {tellListeners} from './tell-listeners.ts'
 
 /**
  * Frames for whoever listens, in any tab. A frame may be lost (nobody listened, the leader died): it is a hint to
@@ -90,5 +91,5 @@ export function openFeed(name: string): Feed {
 
 /** A channel does not deliver to the object that posted, so listeners beside the publisher are called directly. */
 function deliver(topic: Topic, frame: unknown): void {
-  for (const listener of [...topic.listeners]) (listener as (frame: unknown) => void)(frame)
+  tellListeners(topic.listeners as Iterable<(frame: unknown) => void>, frame)
 }

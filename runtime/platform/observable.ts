@@ -1,3 +1,5 @@
+import {tellListeners} from './tell-listeners.ts'
+
 /** A value that tells its listeners when it changes. */
 export interface Observable<T> {
   get(): T
@@ -14,7 +16,7 @@ export function createObservable<T>(initial: T): Observable<T> {
     set(next) {
       if (next === value) return
       value = next
-      for (const listener of [...listeners]) listener(value)
+      tellListeners(listeners, value)
     },
     listen(listener) {
       listeners.add(listener)

@@ -2,6 +2,7 @@ import type {Event} from './event.ts'
 import type {CallId} from './ids.ts'
 import {jsonBytes, sameJson} from './json.ts'
 import {refuseMigration} from './migration.ts'
+import {hasEnded, resultOutcome} from './operation.ts'
 import {type Refusal, refused} from './refusal.ts'
 import {isActive, isRunTransition, type RunStatus, runTransitions} from './run.ts'
 import {type CallState, type SessionState, sessionStatus} from './session.ts'
@@ -88,7 +89,9 @@ function refuseNewCalls(state: SessionState, event: Extract<Event, {kind: 'model
 function refuseCall(state: SessionState, event: Event): Refusal | null {
   if (event.kind !== 'tool.called' && event.kind !== 'tool.returned' && event.kind !== 'operation.proposed') return null
   const call = state.calls.find(open => open.id === event.data.call)
-  if (call) return event.kind === 'operation.proposed' ? refuseProposal(state, event, call) : null
+  if (call && event.kind === 'operation.proposed') return refuseProposal(state, event, call)
+  if (call && event.kind === 'tool.returned') return refuseExternalResult(state, event, call)
+  if (call) return null
   const legal = state.calls.map(open => `answer ${open.id}`)
   return refused(event, 'no open call under this id', 'loop', legal)
 }
@@ -106,6 +109,26 @@ function refuseProposal(
   if (rival) return refused(event, `operation ${rival.id} for the same call`, 'loop', ['wait for its outcome'])
   if (state.unanswered.length === 0) return null
   return refused(event, 'a newer instruction that no step has seen', 'loop', ['answer the call as superseded'])
+}
+
+/** Only the server tells what came of an external call: its holder repeats that, or says that nothing was proposed. [OP-2] */
+function refuseExternalResult(
+  state: SessionState,
+  event: Extract<Event, {kind: 'tool.returned'}>,
+  call: CallState,
+): Refusal | null {
+  if (call.effect !== 'external') return null
+  const {outcome, output} = event.data
+  const operation = state.operations.find(({call: id}) => id === call.id)
+  if (operation && hasEnded(operation)) {
+    const told = resultOutcome(operation)
+    if (outcome === told && (told !== 'ok' || sameJson(output, operation.outcome))) return null
+    return refused(event, `operation ${operation.id}, which has ended otherwise`, 'operation service', [])
+  }
+  if (operation && (outcome !== 'aborted' || call.run === event.run))
+    return refused(event, `operation ${operation.id}, which is ${operation.status}`, 'operation service', ['wait'])
+  const invented = outcome === 'ok' || outcome === 'denied'
+  return invented ? refused(event, 'an external call that the server has not answered', 'operation service', []) : null
 }
 
 /** The run events that the table allows now. */

@@ -17,12 +17,12 @@ export function givenJson(value: unknown, depth = 0): unknown {
   const entries = Object.entries(value)
   const given = entries.filter(([, inner]) => inner !== undefined)
   const next = given.map(([key, inner]) => [key, givenJson(inner, depth + 1)] as const)
-  const same = given.length === entries.length && next.every(([, inner], i) => inner === given[i]?.[1])
+  const same = given.length === entries.length && next.every(([, inner], i) => Object.is(inner, given[i]?.[1]))
   return same || Object.hasOwn(value, '__proto__') ? value : Object.fromEntries(next)
 }
 
 const deepest = 200
 
 function changed(before: readonly unknown[], after: unknown[]): unknown {
-  return after.every((item, i) => item === before[i] && i in before) ? before : after
+  return after.every((item, i) => Object.is(item, before[i]) && i in before) ? before : after
 }

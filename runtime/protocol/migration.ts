@@ -1,4 +1,5 @@
 import type {Event} from './event.ts'
+import {hasEnded} from './operation.ts'
 import type {Pin} from './pin.ts'
 import {type Refusal, refused} from './refusal.ts'
 import type {RunState} from './run.ts'
@@ -6,9 +7,18 @@ import type {CallState, SessionState} from './session.ts'
 
 type Migration = Extract<Event, {kind: 'run.migrated'}>
 
-/** Calls of the run that the new version would have to carry on; faulty ones are answered without any version. */
-export function callsToCarry({calls}: Pick<SessionState, 'calls'>, run: RunState): CallState[] {
-  return calls.filter(call => call.run === run.id && call.fault === null && call.effect !== 'unknown')
+/**
+ * Calls of the run that the new version would have to carry on. Faulty ones, and those whose operation has ended, are
+ * answered from the records without any version.
+ */
+export function callsToCarry(
+  {calls, operations}: Pick<SessionState, 'calls' | 'operations'>,
+  run: RunState,
+): CallState[] {
+  const ended = new Set(operations.filter(hasEnded).map(({call}) => call))
+  return calls.filter(
+    call => call.run === run.id && call.fault === null && call.effect !== 'unknown' && !ended.has(call.id),
+  )
 }
 
 /**

@@ -118,6 +118,21 @@ export function hasEnded(operation: OperationState): boolean {
   return ['executed', 'failed', 'refused', 'rejected', 'expired', 'voided'].includes(operation.status)
 }
 
+/** The outcome that the call of an ended operation gets. */
+export function resultOutcome({status}: OperationState): 'ok' | 'denied' | 'superseded' | 'error' {
+  switch (status) {
+    case 'executed':
+      return 'ok'
+    case 'rejected':
+    case 'expired':
+      return 'denied'
+    case 'voided':
+      return 'superseded'
+    default:
+      return 'error'
+  }
+}
+
 type Row = {from: readonly OperationStatus[]; owner: Refusal['owner']; to: readonly OperationStatus[]}
 const approvals = 'approval service'
 const operations = 'operation service'

@@ -109,6 +109,8 @@ export const claimSchema = z.strictObject({
   sawEpoch: z.int().nonnegative(),
   /** Hands custody to this device instead; it must have written in the session. [CUS-3] */
   to: deviceIdSchema.optional(),
+  /** Only if no run is active: a holder that works is not disturbed. [CUS-3] */
+  idle: z.literal(true).optional(),
 })
 
 /** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */

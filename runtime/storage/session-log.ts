@@ -1,3 +1,4 @@
+import {tellListeners} from '../platform/tell-listeners.ts'
 import type {BlobId} from '../protocol/blob.ts'
 import {decide} from '../protocol/decide.ts'
 import {isWorthAsking} from '../protocol/divergence.ts'
@@ -357,7 +358,7 @@ export class SessionLog {
   #become(record: SessionRecord): void {
     if (record === this.#record) return
     this.#record = record
-    for (const listener of this.#listeners) listener()
+    tellListeners<void>(this.#listeners, undefined)
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {

@@ -30,8 +30,14 @@ export interface ServerLink {
   /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
   sessions(device: DeviceId): Promise<SessionList>
   purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
-  /** Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another. [CUS-1, CUS-3] */
-  claim(session: SessionId, claim: {device: DeviceId; sawEpoch: number; to?: DeviceId}): Promise<CustodyAnswer>
+  /**
+   * Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another, `idle` asks for it
+   * only while no run is active. [CUS-1, CUS-3]
+   */
+  claim(
+    session: SessionId,
+    claim: {device: DeviceId; sawEpoch: number; to?: DeviceId; idle?: true},
+  ): Promise<CustodyAnswer>
   /** Null when the server knows of no such fact. */
   fact(key: string): Promise<Fact | null>
   /** One answer for each key, in their order; at most 100 keys. */

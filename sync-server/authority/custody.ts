@@ -2,6 +2,7 @@ import {type CustodyState, decideClaim} from '../../runtime/protocol/custody.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {DeviceId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
+import {isActive} from '../../runtime/protocol/run.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
@@ -27,7 +28,8 @@ export async function claimCustody(
   const {tenant, subject} = principal
   const result = await store.sessions.locked({tenant, subject, session}, async locked => {
     const batch = appendBatch(session, locked.state, environment)
-    const {refusal, grant} = judgeHandOver(locked.state, claim) ?? judgeClaim(locked.state.custody, claim)
+    const {refusal, grant} =
+      judgeHandOver(locked.state, claim) ?? judgeIdle(locked.state, claim) ?? judgeClaim(locked.state.custody, claim)
     if (grant) await batch.serve('custody', {kind: 'custody.granted', data: grant})
     await commitBatch(authority, tenant, locked, batch)
     return {refusal, before: locked.state, after: batch.state, sealed: batch.sealed}
@@ -38,7 +40,7 @@ export async function claimCustody(
   return refusal ? {refusal} : {refusal: null, custody: after.custody, head: after.head}
 }
 
-type Claim = {device: DeviceId; sawEpoch: number; to?: DeviceId | undefined}
+type Claim = {device: DeviceId; sawEpoch: number; to?: DeviceId | undefined; idle?: true | undefined}
 type ClaimJudgement = {refusal: Refusal | null; grant: DataOf<'custody.granted'> | null}
 
 /** Pure: custody goes to a device that is known here, or a person's slip of the hand would leave nobody at work. [CUS-3] */
@@ -53,6 +55,19 @@ export function judgeHandOver({custody, written}: SessionState, {device, sawEpoc
     met: 'a device that has written nothing in this session',
     owner: 'control plane',
     legal: ['write from that device, or take over there'],
+  }
+  return {refusal, grant: null}
+}
+
+/** Pure: a claim that is for an idle session only stops at a run that is active. */
+export function judgeIdle({custody, run}: SessionState, {device, idle}: Claim): ClaimJudgement | null {
+  if (!idle || custody.holder === device || !isActive(run)) return null
+  const refusal: Refusal = {
+    code: 'refused',
+    asked: 'custody of an idle session',
+    met: 'a run of another device that is active',
+    owner: 'control plane',
+    legal: ['wait until it has ended', 'take over'],
   }
   return {refusal, grant: null}
 }

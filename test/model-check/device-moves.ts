@@ -91,10 +91,10 @@ export function moveRun(rules: Rules, world: World, who: Who, kind: PersonMove):
 
 /** Names every call that this device knows of as checked against the new version. [PIN-3] */
 export function migrate(rules: Rules, world: World, who: Who): World | null {
-  const {run, calls} = world.devices[who].current
+  const {run, calls, operations} = world.devices[who].current
   if (!run) return null
   const hashes = new Map(nextVersion.tools.map(tool => [tool.name, tool.hash]))
-  const checked = callsToCarry({calls}, run).flatMap(({id: call, tool}) => {
+  const checked = callsToCarry({calls, operations}, run).flatMap(({id: call, tool}) => {
     const hash = hashes.get(tool)
     return hash ? {call, hash} : []
   })

@@ -78,7 +78,7 @@ describe('any order of any events', () => {
 })
 
 function timeless(state: SessionState) {
-  return {...state, run: state.run && {...state.run, clock: null}}
+  return {...state, run: state.run && {...state.run, rest: state.run.rest && {...state.run.rest, forMs: 0}}}
 }
 
 describe('control state', () => {

@@ -1,0 +1,22 @@
+const allowed = /^(select|insert|update|delete|with|values|table|merge|truncate|explain)$/
+/** Data definition for the application's own tables; code that the database would run later is none of a call's business. */
+const definition =
+  /^(create|alter|drop|comment)\s+(or\s+replace\s+|unique\s+|temp\w*\s+|unlogged\s+|on\s+)*(table|index|view|type|sequence|column)\b/i
+
+/**
+ * Why a query of a local tool is refused; null for one that stays within the tables of the application. A tool's result
+ * must commit with its writes, so the tool neither ends the transaction nor changes its settings, and the tables of
+ * Holdfast are written by Holdfast only. The database takes one statement a query. [OP-1, LOG-1]
+ */
+export function sqlFault(query: string): string | null {
+  // Texts count, too: some functions run a text as a query. A value that looks like that belongs into a parameter.
+  const names = query.replaceAll('"', '')
+  const own = /\bholdfast_\w*|\bpg_\w+|\binformation_schema\b/i.exec(names)
+  if (own) return `sql: expected tables of the application, got "${own[0].toLowerCase()}"`
+  const system = /\b(set_config|\w+_to_xml\w*|lo_\w+)\s*\(|\bU&/i.exec(names)
+  if (system) return `sql: "${system[0]}" is not available to a tool`
+  const statement = query.replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ').replace(/^[\s(;]+/, '')
+  const verb = /^[a-z]*/i.exec(statement)?.[0].toLowerCase() ?? ''
+  if (allowed.test(verb) || definition.test(statement)) return null
+  return `sql: expected a query of rows or tables, got "${verb}"; the transaction belongs to the call`
+}
