@@ -1,5 +1,5 @@
 import type {Listen} from '../page/page-parts.ts'
-import {tellListeners} from '../platform/tell-listeners.ts'
+import {tellListeners} from '../protocol/tell-listeners.ts'
 import type {Publisher} from './runtime-service.ts'
 
 /** Frames within one process: publisher and listeners share memory. */

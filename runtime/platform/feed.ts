@@ -1,5 +1,5 @@
+import {tellListeners} from '../protocol/tell-listeners.ts'
 import {channelNames} from './locks.ts'
-import {tellListeners} from './tell-listeners.ts'
 
 /**
  * Frames for whoever listens, in any tab. A frame may be lost (nobody listened, the leader died): it is a hint to

@@ -1,4 +1,4 @@
-import {tellListeners} from './tell-listeners.ts'
+import {tellListeners} from '../protocol/tell-listeners.ts'
 
 /** A value that tells its listeners when it changes. */
 export interface Observable<T> {

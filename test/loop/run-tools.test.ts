@@ -51,7 +51,7 @@ const table: [string, ToolFunction | undefined, string, unknown][] = [
   ],
   ['a throw of no error', () => Promise.reject('plain'), 'error', {error: 'plain'}],
   ['a value that JSON cannot hold', () => ({at: new Date()}), 'error', {error: expect.stringContaining('got Date')}],
-  ['a number that JSON would change', () => -0, 'error', {error: expect.stringContaining('finite number')}],
+  ['a number that JSON would change', () => 2 ** 60, 'error', {error: expect.stringContaining('an integer within')}],
   ['no implementation', undefined, 'error', {error: expect.stringContaining('no implementation')}],
 ]
 
