@@ -42,7 +42,8 @@ function refuseStep(state: SessionState, event: Event): Refusal | null {
     case 'run.completed': {
       const [open] = state.calls
       if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
-      if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final) return null
+      // An earlier build ends a run after a reply that is cut or empty.
+      if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final || step?.flaw) return null
       return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
     }
     case 'view.refused':
