@@ -150,7 +150,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
-        {avoided || missing ? null : ended ? (
+        {avoided || (missing && kept(sendTo) === '') ? null : ended ? (
           <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
         ) : (
           <Composer
