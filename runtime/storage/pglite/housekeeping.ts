@@ -10,7 +10,7 @@ export interface Housekeeping {
 }
 
 /** Bytes of write-ahead log that are kept at most while the device writes, and after it has rested. */
-const limits = {busyBytes: 8 * 1024 * 1024, idleBytes: 1024 * 1024}
+const limits = {busyBytes: 4 * 1024 * 1024, idleBytes: 1024 * 1024}
 /** How often the size is asked for: it takes a query. */
 const every = 100
 const idleMs = 5_000

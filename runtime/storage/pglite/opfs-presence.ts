@@ -79,10 +79,19 @@ export class Presence {
       }
       if (place) await this.marker.write(place)
     } catch {
-      // No room, or a browser that invalidates its handles: the next opening begins anew, and says so.
+      // No room, or a browser that invalidates its handles: the next opening begins anew, and says so. Half a copy would
+      // be taken for a database of another layout.
+      await this.#removeCopies(place)
     }
     this.onGone(error)
     return error
+  }
+
+  async #removeCopies(place: FileSystemDirectoryHandle | null): Promise<void> {
+    for (const {path} of this.files) {
+      const [name] = path.slice(this.marker.path.length)
+      if (name) await place?.removeEntry(name, {recursive: true}).catch(() => undefined)
+    }
   }
 }
 
