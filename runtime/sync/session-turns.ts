@@ -48,6 +48,8 @@ export class SessionTurns {
   /** Sessions that are not tried again by themselves until the server speaks of them or the stream is new. */
   readonly #refused = new Set<SessionId>()
   readonly #failures = new Map<SessionId, number>()
+  /** Heads that the server named in turns that failed: nobody says them again. [SYNC-3] */
+  readonly #heads = new Map<SessionId, number>()
   readonly #stalled = new Map<SessionId, number>()
   readonly #retries = new Map<SessionId, ReturnType<typeof setTimeout>>()
   readonly #leftBlobs = new Map<SessionId, ReturnType<typeof setTimeout> | null>()
@@ -81,11 +83,14 @@ export class SessionTurns {
   }
 
   /** Never throws. */
-  async take(session: SessionId, head: number): Promise<'level' | 'more'> {
+  async take(session: SessionId, named: number): Promise<'level' | 'more'> {
+    const head = Math.max(named, this.#heads.get(session) ?? 0)
+    this.#heads.set(session, head)
     try {
       const log = await this.parts.openLog(session)
       const more = await this.#level(log, head)
       this.parts.answered()
+      if (!more) this.#heads.delete(session)
       this.#went(session)
       return more ? 'more' : 'level'
     } catch (error) {
