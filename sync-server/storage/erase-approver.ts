@@ -2,7 +2,7 @@ import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {LayerCount} from './erasure-book.ts'
 import type {SqlQuery} from './sql.ts'
 
-/** What makes a subject an approver: keys go, of what was lent stays who lent what to whom and when, like in audit. */
+/** Erases a subject's approver keys and what they said in delegations and audit; who did what and when stays. */
 export async function eraseApprover(
   tx: SqlQuery,
   {tenant, subject, at}: {tenant: TenantId; subject: SubjectId; at: number},
@@ -21,13 +21,13 @@ export async function eraseApprover(
      WHERE tenant = $1 AND (from_subject = $2 OR to_subject = $2) AND revoked_at IS NULL`,
     [tenant, subject, at],
   )
-  await tx.query(
-    `UPDATE hf_audit SET reason = '""'
-     WHERE tenant = $1 AND subject = $2 AND (action LIKE 'key.%' OR action LIKE 'delegation.%')`,
+  const audited = await tx.query(
+    `UPDATE hf_audit SET reason = '""' WHERE tenant = $1 AND subject = $2 AND reason <> '""' RETURNING id`,
     [tenant, subject],
   )
   return [
     {name: 'approver keys', removed: keys.length, kept: null},
     {name: 'delegations', removed: lent.length, kept: 'who lent which role to whom and when'},
+    {name: 'reasons in the audit trail', removed: audited.length, kept: 'who did what and when'},
   ]
 }

@@ -224,4 +224,13 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
       'CREATE INDEX hf_memory_settled_by_session ON hf_memory_settled (tenant, subject, session)',
     ],
   },
+  {
+    name: 'decisions',
+    statements: [
+      // Finds what a person said about operations in the sessions of others.
+      `CREATE INDEX hf_events_decisions ON hf_events (tenant, session, seq)
+        WHERE kind IN ('approval.endorsed', 'approval.granted', 'approval.rejected', 'operation.executed',
+          'operation.failed')`,
+    ],
+  },
 ]

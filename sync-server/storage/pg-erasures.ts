@@ -1,6 +1,7 @@
 import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
 import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import {eraseApprover} from './erase-approver.ts'
+import {eraseDecisions} from './erase-decisions.ts'
 import {eraseRows} from './erase-rows.ts'
 import type {
   Erasure,
@@ -109,7 +110,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   const rows = await eraseRows(tx, tenant, sessions)
   const layers =
     session === null
-      ? [...rows, ...(await eraseApprover(tx, {tenant, subject, at}))]
+      ? [...rows, ...(await eraseApprover(tx, {tenant, subject, at})), ...(await eraseDecisions(tx, {tenant, subject}))]
       : [
           ...rows,
           {name: 'branches', removed: sessions.length - 1 - copies, kept},
