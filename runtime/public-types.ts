@@ -40,6 +40,7 @@ export type {MemoryChange, MemoryItem, MemoryKind, MemoryRecord} from './protoco
 export type {RecallAsk, RecalledMemory} from './protocol/memory-recall.ts'
 export type {MemoryEntry, MemoryView} from './protocol/memory-view.ts'
 export type {ModelView} from './protocol/model-view.ts'
+export type {OpenOperation} from './protocol/open-operations.ts'
 export type {Opening, OpeningCause, OpeningCauseKind, OpeningStep, Way} from './protocol/opening.ts'
 export type {OperationState, OperationStatus} from './protocol/operation.ts'
 export type {Passport} from './protocol/passport.ts'

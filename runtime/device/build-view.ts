@@ -2,6 +2,7 @@ import type {LoopState} from '../loop/run-loop.ts'
 import type {Divergence} from '../protocol/divergence.ts'
 import {erasedSentence} from '../protocol/erasure.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
+import type {OpenOperation} from '../protocol/open-operations.ts'
 import {type LocalRecords, passportOf} from '../protocol/passport.ts'
 import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -22,6 +23,7 @@ export type ViewParts = {
   earlier: boolean
   /** All of them, also those above the screen. [SYNC-2] */
   local: LocalRecords
+  openOperations: OpenOperation[]
   divergence: Divergence | null
   /** Divergences about which the person has chosen: out of the way, and still in the record. */
   settled: ReadonlySet<EventId>
@@ -53,6 +55,8 @@ export function buildSessionView(parts: ViewParts): SessionView {
     settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
     passport: passportOf(current, local, record.confirmed.head),
+    openOperations: parts.erased ? [] : parts.openOperations,
+    closed: closedOf(record),
     pending: local.pending.length,
     blobsOnlyHere,
     rejected: local.rejected.length - parts.setAside,
@@ -126,6 +130,11 @@ export function listItem(record: SessionRecord, pending: number): SessionListIte
 
 function statusOf(state: SessionState): SessionView['status'] {
   return state.run || state.closed ? sessionStatus(state) : 'idle'
+}
+
+function closedOf({current, confirmed}: SessionRecord): SessionView['closed'] {
+  if (current.closed === null) return null
+  return confirmed.closed === null ? 'device' : 'server'
 }
 
 function custodyOf(state: SessionState, device: DeviceId): SessionView['custody'] {

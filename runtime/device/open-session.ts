@@ -12,6 +12,7 @@ import type {DeviceStore, ErasedSession, Projection, SessionRecord} from '../sto
 import {SessionLog} from '../storage/session-log.ts'
 import {buildSessionView, screen, type ViewParts} from './build-view.ts'
 import {latestDivergence} from './divergences.ts'
+import {readOpenOperations} from './read-open-operations.ts'
 import type {Publisher} from './runtime-service.ts'
 import {effectsAfter} from './standing.ts'
 import {ViewPublisher} from './view-publisher.ts'
@@ -27,7 +28,16 @@ export type OpenSessionParts = Omit<LoopParts, 'log' | 'onText' | 'takeCustody'>
 
 type StoredParts = Pick<
   ViewParts,
-  'record' | 'events' | 'earlier' | 'local' | 'setAside' | 'divergence' | 'settled' | 'blobsOnlyHere' | 'erasedSource'
+  | 'record'
+  | 'events'
+  | 'earlier'
+  | 'local'
+  | 'openOperations'
+  | 'setAside'
+  | 'divergence'
+  | 'settled'
+  | 'blobsOnlyHere'
+  | 'erasedSource'
 >
 
 /** Milliseconds between two pictures of streamed text: faster than anybody reads, slower than tokens come. */
@@ -128,8 +138,18 @@ export class OpenSession {
     const {divergence, settled} = await this.#divergences()
     const unsent = await store.unsentBlobs(id)
     const blobsOnlyHere = unsent.filter(({noRoom}) => noRoom).length
-    const source = await erasedSource(store, record)
-    return {record, events, earlier, local, setAside, divergence, settled, blobsOnlyHere, erasedSource: source}
+    return {
+      record,
+      events,
+      earlier,
+      local,
+      openOperations: await readOpenOperations(store, record),
+      setAside,
+      divergence,
+      settled,
+      blobsOnlyHere,
+      erasedSource: await erasedSource(store, record),
+    }
   }
 
   /** Why the server takes nothing of this session for good; null once it does. */

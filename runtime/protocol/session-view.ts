@@ -1,5 +1,6 @@
 import type {Divergence} from './divergence.ts'
 import type {RunId, SessionId} from './ids.ts'
+import type {OpenOperation} from './open-operations.ts'
 import type {Passport} from './passport.ts'
 import type {RunStatus} from './run.ts'
 import type {TranscriptEntry} from './transcript.ts'
@@ -32,6 +33,10 @@ export type SessionView = {
   /** This device holds custody, so its loop advances the run. */
   custody: 'here' | 'elsewhere' | 'nobody'
   passport: Passport | null
+  /** External effects that have not ended, oldest first, also those proposed above `entries`. */
+  openOperations: OpenOperation[]
+  /** Where the closing of the session is safe: only on this device, or with the server too; null while it is open. */
+  closed: 'device' | 'server' | null
   /** Events that the server does not have yet. */
   pending: number
   /** Blobs that the server had no room for, so that only this device has them. */

@@ -18,8 +18,16 @@ export function useScrollPlace(...shown: [view: unknown, above: unknown]): RefOb
       atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearEnd
       anchor.current = firstVisible(element)
     }
+    // A composer that grows, a note or a turned phone takes room: the end stays in sight for whoever was there.
+    const resized = new ResizeObserver(() => {
+      if (element && atEnd.current) element.scrollTop = element.scrollHeight
+    })
+    if (element) resized.observe(element)
     element?.addEventListener('scroll', note, {passive: true})
-    return () => element?.removeEventListener('scroll', note)
+    return () => {
+      resized.disconnect()
+      element?.removeEventListener('scroll', note)
+    }
   }, [])
   const [view, above] = shown
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown decides the heights, though no line reads it.

@@ -89,11 +89,6 @@ function receiptWords({receipt, decidedBy, settledBy}: Operation): string {
   return parsed.success ? `${by}Receipt ${parsed.data.refund}` : by.trim()
 }
 
-/** An operation that may still run although nothing more is asked of anybody here. */
-export function mayStillRun(entry: ToolEntry): boolean {
-  return ['proposed', 'awaiting_approval', 'authorised'].includes(entry.operation?.status ?? '')
-}
-
 /** As a person reads it before they decide: nothing in it is hidden. */
 export function refundInput(entry: Pick<ToolEntry, 'input'>): {orderId: string; amount: string; reason: string} {
   const input =
@@ -103,4 +98,10 @@ export function refundInput(entry: Pick<ToolEntry, 'input'>): {orderId: string; 
     amount: typeof input.cents === 'number' ? euros(input.cents) : '?',
     reason: typeof input.reason === 'string' ? exactText(input.reason) : '',
   }
+}
+
+/** "the refund of €20.00 for A17 and €30.00 for B22" */
+export function refundsWords(operations: readonly Pick<ToolEntry, 'input'>[]): string {
+  const refunds = operations.map(refundInput).map(({amount, orderId}) => `${amount} for ${orderId}`)
+  return `the refund of ${list(refunds)}`
 }

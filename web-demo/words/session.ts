@@ -1,6 +1,6 @@
-import type {Connection, SessionView, Status, ToolEntry} from '../runtime-types.ts'
+import type {Connection, SessionView, Status} from '../runtime-types.ts'
 import {budgetWords} from './budget.ts'
-import {mayStillRun, refundInput, type Tone} from './refund.ts'
+import {refundsWords, type Tone} from './refund.ts'
 
 const statuses: Record<Status, {words: string; tone: Tone}> = {
   idle: {words: 'Ready', tone: 'quiet'},
@@ -47,17 +47,17 @@ export function modelWords(model: string): string {
   return model.startsWith('gateway/') ? `${model.slice('gateway/'.length)}, through the server` : model
 }
 
+const notArrived = {
+  message: 'Your newest message has not reached the server.',
+  cancel: 'That you stopped the run has not reached the server.',
+}
+
 /** RUN-4: until the server has the correction, what it corrects may still happen, and the person has to know. */
-export function lateCorrection(view: SessionView): string | null {
-  const message = view.entries.findLastIndex(entry => entry.type === 'message' && entry.durability.status === 'device')
-  if (message < 0) return null
-  const open = view.entries
-    .slice(0, message)
-    .filter((entry): entry is ToolEntry => entry.type === 'tool' && mayStillRun(entry))
-  const [first] = open
-  if (!first) return null
-  const {amount, orderId} = refundInput(first)
-  return `Your newest message has not reached the server. Until it does, the refund of ${amount} for ${orderId} may still be paid.`
+export function lateCorrection({openOperations}: Pick<SessionView, 'openOperations'>): string | null {
+  const late = openOperations.filter(({unsentVoid}) => unsentVoid === 'message' || unsentVoid === 'cancel')
+  const by = late.at(-1)?.unsentVoid
+  if (by !== 'message' && by !== 'cancel') return null
+  return `${notArrived[by]} Until it does, ${refundsWords(late)} may still be paid.`
 }
 
 /** A run at its bound waits for a decision of the person; null for any other. */
