@@ -18,12 +18,17 @@ const longest = 7 * 24 * 3_600_000
 
 /**
  * Edits of the last second, kept in `localStorage` while the page goes away: the worker that stores them dies with the
- * page. The next page of the same database stores them, each under its own event id, so that twice changes nothing.
+ * page. Another page of the same database stores them, each under its own event id, so that twice changes nothing. A
+ * database belongs to one person, so nobody else's page takes them. [ID-6]
  */
 export function leftEdits(database: string, storage: () => Storage) {
   const prefix = `holdfast-edit:${database}:`
-  const keys = () => Object.keys(storage()).filter(key => key.startsWith(prefix))
+  // A database may be named like the beginning of another: what follows the name is an event id and nothing else.
+  const isOwn = (key: string) => key.startsWith(prefix) && eventIdSchema.safeParse(key.slice(prefix.length)).success
+  const keys = () => Object.keys(storage()).filter(isOwn)
   return {
+    isOwn,
+
     keep(outboxes: Iterable<EditOutbox>, now: number): void {
       for (const outbox of outboxes) {
         const {session, document} = outbox
@@ -41,6 +46,11 @@ export function leftEdits(database: string, storage: () => Storage) {
         const done = left ? await stored(service, left, now) : true
         if (done) attempt(() => storage().removeItem(key))
       }
+    },
+
+    /** Together with the database: nothing that was typed is left. [RET-3] */
+    remove(): void {
+      for (const key of attempt(keys) ?? []) attempt(() => storage().removeItem(key))
     },
   }
 }

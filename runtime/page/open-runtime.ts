@@ -16,8 +16,8 @@ import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {askPersistence} from './ask-persistence.ts'
 import {browserPeople} from './browser-people.ts'
-import {type EditOutbox, flushEdits} from './edit-outbox.ts'
-import {leftEdits} from './left-edits.ts'
+import type {EditOutbox} from './edit-outbox.ts'
+import {keepEditsOfPage} from './keep-edits-of-page.ts'
 import {type PageIdentity, pageIdentity} from './page-identity.ts'
 import type {Memory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
@@ -177,41 +177,16 @@ function openPlace(start: WorkerStart, identity: PageIdentity): Opened<Client> {
   const online = () => void parts.service.hurry().catch(() => undefined)
   addEventListener('online', online)
   const persist = navigator.storage?.persist ? () => navigator.storage.persist() : null
-  const stops = [
-    identity.bringTo(parts),
-    askPersistence({service: client.service, listen: parts.listen, persist}),
-    keepEditsOfPage({service: client.service, edits, name}),
-  ]
+  const kept = keepEditsOfPage({service: client.service, edits, database: name})
+  const stops = [identity.bringTo(parts), askPersistence({service: client.service, listen: parts.listen, persist})]
   return {
     parts,
     extra: client,
     async close() {
       removeEventListener('online', online)
-      await flushEdits(edits)
+      await kept.close()
       for (const stop of stops) stop()
       client.close()
     },
-  }
-}
-
-/** A hidden page may never be seen again, and a page that goes away takes its worker along. */
-function keepEditsOfPage({
-  service,
-  edits,
-  name,
-}: {
-  service: RuntimeService
-  edits: ReadonlySet<EditOutbox>
-  name: string
-}): () => void {
-  const left = leftEdits(name, () => localStorage)
-  const hide = () => void flushEdits(edits)
-  const leave = () => left.keep(edits, Date.now())
-  document.addEventListener('visibilitychange', hide)
-  addEventListener('pagehide', leave)
-  void left.store(service, Date.now())
-  return () => {
-    document.removeEventListener('visibilitychange', hide)
-    removeEventListener('pagehide', leave)
   }
 }

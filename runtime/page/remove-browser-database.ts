@@ -1,4 +1,5 @@
 import {channelNames} from '../platform/locks.ts'
+import {leftEdits} from './left-edits.ts'
 import {firstPlace, type Place} from './people.ts'
 
 /** Milliseconds that other tabs get to let go of a database; after that it is deleted by the next page that opens. */
@@ -15,7 +16,7 @@ export async function removeBrowserDatabase(database: string): Promise<boolean> 
     return await navigator.locks.request(channelNames.owner(database), {signal}, async () => {
       await removeFiles(database)
       await removeIndexedDb(database)
-      removeEdits(database)
+      leftEdits(database, () => localStorage).remove()
       return true
     })
   } catch {
@@ -47,13 +48,4 @@ function deleteDatabase(name: string): Promise<void> {
     request.onsuccess = () => resolve()
     request.onerror = () => reject(request.error)
   })
-}
-
-function removeEdits(database: string): void {
-  try {
-    const keys = Object.keys(localStorage).filter(key => key.startsWith(`holdfast-edit:${database}:`))
-    for (const key of keys) localStorage.removeItem(key)
-  } catch {
-    // Where storage is forbidden nothing was kept.
-  }
 }
