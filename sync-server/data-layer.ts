@@ -20,8 +20,12 @@ export interface DataLayer {
   readonly name: string
   /** Derived layers outlive their session unless the erasure asks for them; a whole subject takes them too. [RET-4] */
   readonly derived?: boolean
+  /** What stays of an erased record, as the receipt names it. Default: nothing. */
+  readonly kept?: string
   /** Deletes for good and says how many records; called again after a crash, it deletes what is left. */
   erase(scope: ErasureScope): Promise<number>
+  /** Rewrites the files that may still hold erased bytes, such as `VACUUM FULL` of its tables. */
+  rewriteFiles?(): Promise<void>
   /** Deletes what was last touched before a time (ms), under the rule of the server's `retention` that is named. */
   readonly expiry?: {rule: LayerRule; before(cutoff: number): Promise<number>}
   /** Everything it keeps of a subject, one JSON a record. */

@@ -1,4 +1,4 @@
-import type {OperationId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
+import type {OperationId, SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import type {Json} from '../runtime/protocol/json.ts'
 import type {Basis, ToolContract} from '../runtime/protocol/tool.ts'
 import type {BoundFacts, FactValue} from './facts.ts'
@@ -42,6 +42,8 @@ export type OperationRequest<Input> = {
   tenant: TenantId
   /** Whose session proposed it. */
   subject: SubjectId
+  /** The session that proposed it: an application that keeps words of it needs this to erase them. */
+  session: SessionId
 }
 
 /**

@@ -42,6 +42,8 @@ export const deskTools = [lookupOrder, findOrders, draftReply, addToPlan, refund
 
 /** Up to here the policy authorises a refund by itself; above, the role below decides. */
 export const policyLimitCents = 5_000
+/** What the policy authorises by itself for one person in a day, over all orders. */
+export const policyDayLimitCents = 10_000
 export const approverRole = 'approver'
 /** Above this two approvers have to say yes. */
 export const twoPersonLimitCents = 30_000

@@ -66,7 +66,7 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
     if (layer.derived && !derived) counts.push({name: layer.name, removed: 0, kept: 'all of it: it was not asked for'})
     else {
       const removed = await layer.erase({tenant, subject, sessions, whole: session === null})
-      counts.push({name: layer.name, removed, kept: null})
+      counts.push({name: layer.name, removed, kept: layer.kept ?? null})
     }
   }
   await store.erasures.finish(ref, counts, environment.now())
@@ -92,6 +92,8 @@ export async function sweepErasures(eraser: Eraser): Promise<number> {
   const {erasures, files} = await store.erasures.unfinished(100)
   for (const erasure of erasures) await finishErasure(eraser, erasure).catch(onFault)
   if (files.length === 0) return erasures.length
+  // The store comes last: it closes the log that holds what the layers have rewritten.
+  if (eraser.rewriteFiles) for (const layer of eraser.layers) await layer.rewriteFiles?.()
   if (eraser.rewriteFiles && !(await store.scrub())) {
     onFault(new HoldfastError('misconfigured', walKept))
   }

@@ -21,7 +21,8 @@ export function longestDeadline(operations: Operations): number {
 }
 
 export function requestOf(row: LedgerRow, input: Json): OperationRequest<unknown> {
-  return {operation: row.operation, input, tenant: row.tenant, subject: row.requestedBy}
+  const {operation, tenant, requestedBy: subject, session} = row
+  return {operation, input, tenant, subject, session}
 }
 
 /** What the state under the lock makes of it; null when somebody voided, decided or finished it meanwhile. */

@@ -1,5 +1,6 @@
 import {type CaseWorld, openTestDatabase} from '../../runtime/testing.ts'
 import {createSyncServer, issueToken, jwtAuth, openPgStore, pgliteSql} from '../../sync-server/index.ts'
+import {shopClaims} from '../../web-demo/shop/claims.ts'
 import {shopFacts, shopTenant} from '../../web-demo/shop/facts.ts'
 import {refundOperation} from '../../web-demo/shop/refund-operation.ts'
 import {openShopTables} from '../../web-demo/shop/schema.ts'
@@ -18,7 +19,7 @@ export async function openEvaluationDesk() {
   const approver = await issueToken({...jwt, tenant: shopTenant, subject: 'theo', roles: ['approver']})
   const world = async (): Promise<CaseWorld> => {
     await restore()
-    await sql.query('truncate shop.orders, shop.items, shop.refunds, shop.closed_operations')
+    await sql.query('truncate shop.orders, shop.items, shop.refunds, shop.claims, shop.closed_operations')
     await openShopTables(sql)
     const shop = shopTables(sql)
     const facts = shopFacts(shop)
@@ -26,7 +27,7 @@ export async function openEvaluationDesk() {
       store,
       authenticate: jwtAuth(jwt),
       facts,
-      operations: {refundOrder: refundOperation(shop, facts)},
+      operations: {refundOrder: refundOperation(shop, facts, shopClaims(sql, store))},
     })
     await server.start()
     const before = (await shop.refunds()).length

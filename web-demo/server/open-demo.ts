@@ -1,8 +1,10 @@
 import {Hono} from 'hono'
 import {createSyncServer, jwtAuth, type LogLine, openPgStore} from '../../sync-server/index.ts'
 import {serveNode} from '../../sync-server/node.ts'
+import {shopClaims} from '../shop/claims.ts'
 import {shopFacts} from '../shop/facts.ts'
 import {refundOperation} from '../shop/refund-operation.ts'
+import {refundReasons} from '../shop/refund-reasons.ts'
 import {openShopTables} from '../shop/schema.ts'
 import {shopTables} from '../shop/shop-tables.ts'
 import {demoRoutes, tokenIssue} from './demo-routes.ts'
@@ -43,11 +45,13 @@ export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, mode
     const shop = shopTables(database.sql)
     const facts = shopFacts(shop)
     const secret = await demoSecret(dataDir)
+    const store = await openPgStore(database.sql)
     const sync = createSyncServer({
-      store: await openPgStore(database.sql),
+      store,
       authenticate: jwtAuth({secret, ...tokenIssue}),
       facts,
-      operations: {refundOrder: refundOperation(shop, facts)},
+      operations: {refundOrder: refundOperation(shop, facts, shopClaims(database.sql, store))},
+      layers: [refundReasons(database.sql)],
       memory: {policy: memoryPolicy},
       models: await gatewayModels(model),
       // On a Postgres there may be other processes of this desk; a folder has one.

@@ -21,6 +21,12 @@ const tables = [
     order_id text not null references shop.orders, cents int not null check (cents > 0), reason text not null,
     created_at timestamptz not null default now()
   )`,
+  // What has been asked for, in order: refunds are added up over these, and erasure finds a session's reasons by them.
+  `create table if not exists shop.claims (
+    operation text primary key, seq bigint generated always as identity, session text not null, subject text not null,
+    order_id text not null references shop.orders, cents int not null check (cents > 0), without_approval int,
+    created_at timestamptz not null default now()
+  )`,
   `create table if not exists shop.closed_operations (operation text primary key)`,
 ]
 
