@@ -77,7 +77,8 @@ export type AppParts = {
 export function createApp(parts: AppParts): App {
   const {context, worker} = parts
   const app = new Hono<Env>()
-  app.use(secureHeaders())
+  // Some bind every other path and subdomain of the host; whether to send them is the decision of the host.
+  app.use(secureHeaders({strictTransportSecurity: false, originAgentCluster: false}))
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   healthRoutes(app, parts.health)
   openApiRoutes(app)

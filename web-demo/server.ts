@@ -18,6 +18,8 @@ try {
     earlierDir: fileURLToPath(new URL('../earlier/', import.meta.url)),
     port: portFrom(process.env.PORT ?? '8787'),
     ...(process.env.HOST && {host: process.env.HOST}),
+    // Names of this machine other than localhost, with a comma between two.
+    ...(process.env.HOLDFAST_ORIGIN && {origins: process.env.HOLDFAST_ORIGIN.split(',').map(origin => origin.trim())}),
     model: modelSettings(process.env),
     log: jsonLines(),
   })

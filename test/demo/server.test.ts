@@ -2,6 +2,7 @@ import {mkdir, mkdtemp, readFile, rm, stat, writeFile} from 'node:fs/promises'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
+import {demoRoutes} from '../../web-demo/server/demo-routes.ts'
 import {demoSecret} from '../../web-demo/server/demo-secret.ts'
 import {modelSettings} from '../../web-demo/server/gateway-models.ts'
 import {openDemo} from '../../web-demo/server/open-demo.ts'
@@ -67,6 +68,43 @@ describe('the demo server', () => {
       expect(answer.status).toBe(404)
     },
   )
+})
+
+test.for(['127.0.0.1', 'localhost:8787', 'desk.localhost', '[::1]:8787', 'desk.example'])(
+  '%s gets a token',
+  async host => {
+    const routes = demoRoutes('s'.repeat(32), {} as never, ['https://desk.example'])
+    expect((await routes.request('/token?as=maya', {headers: {host}})).status).toBe(200)
+  },
+)
+
+test.for([
+  'evil.example',
+  '127.0.0.1.evil.example',
+  'localhost.evil.example',
+  '10.0.0.1',
+  'desk.example.evil.example',
+  ' ',
+])('a host of another name gets no token and sees no table: %s', async host => {
+  const routes = demoRoutes('s'.repeat(32), {} as never, ['https://desk.example'])
+  for (const path of ['/token?as=maya', '/shop']) {
+    expect((await routes.request(path, {headers: {host}})).status).toBe(403)
+  }
+})
+
+test.for(['', '\n', 'short'])('a secret that a crash or a full disk left as %j is made anew', async left => {
+  const dataDir = await mkdtemp(join(folder, 'secret-'))
+  await writeFile(join(dataDir, 'demo-secret'), left)
+  const secret = await demoSecret(dataDir)
+  expect(secret.length).toBeGreaterThanOrEqual(32)
+  expect(await demoSecret(dataDir)).toBe(secret)
+  expect((await stat(join(dataDir, 'demo-secret'))).mode & 0o077).toBe(0)
+})
+
+test('a secret that cannot be read is refused with the file and the cause', async () => {
+  const dataDir = await mkdtemp(join(folder, 'secret-'))
+  await mkdir(join(dataDir, 'demo-secret'))
+  await expect(demoSecret(dataDir)).rejects.toThrow(/demo-secret cannot be used \(EISDIR.*delete it/)
 })
 
 test('the secret is made once, is long enough and is readable by its owner only', async () => {

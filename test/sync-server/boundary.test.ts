@@ -157,6 +157,9 @@ describe('answers', () => {
     const {headers} = await get(`Bearer ${await issueToken(claims)}`)
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
+    // These would bind the host of an application that mounts the server under a path.
+    expect(headers.get('strict-transport-security')).toBeNull()
+    expect(headers.get('origin-agent-cluster')).toBeNull()
     expect(headers.get('holdfast-protocol')).toBe('1')
   })
 })

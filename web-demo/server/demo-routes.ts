@@ -4,6 +4,7 @@ import {isPerson, people} from '../people.ts'
 import {shopTenant} from '../shop/facts.ts'
 import type {Shop} from '../shop/order.ts'
 import type {ShopTables} from '../shop/shop-tables.ts'
+import {knownHost} from './known-host.ts'
 
 export const tokenIssue = {issuer: 'fernweh-demo', audience: 'fernweh-desk'} as const
 const tokenSeconds = 600
@@ -12,8 +13,9 @@ const tokenSeconds = 600
  * What only a demo has. `/demo/token` hands anybody a token of any of its people: a real application puts its own login
  * there. `/demo/shop` shows the tables to anybody, so that what was paid can be seen.
  */
-export function demoRoutes(secret: string, shop: ShopTables): Hono {
+export function demoRoutes(secret: string, shop: ShopTables, origins: readonly string[] = []): Hono {
   const app = new Hono()
+  app.use(knownHost(origins))
   app.use(async (c, next) => {
     await next()
     c.header('cache-control', 'no-store')

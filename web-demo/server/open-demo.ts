@@ -25,6 +25,8 @@ export type ShopOptions = {
   /** Called when the database in `dataDir` has stopped by itself. Default: it is opened again. */
   onStopped?: (error: unknown) => void
   model: ModelSettings | null
+  /** Where people open the desk, besides this machine's own names; others get no demo token. */
+  origins?: readonly string[]
   log?: (line: LogLine) => void
 }
 
@@ -38,7 +40,7 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, model, log}: ShopOptions) {
+export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, model, origins, log}: ShopOptions) {
   const database = await openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log})
   try {
     await openShopTables(database.sql)
@@ -61,7 +63,7 @@ export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, mode
     })
     const app = new Hono()
     app.use(securityHeaders())
-    app.route('/demo', demoRoutes(secret, shop))
+    app.route('/demo', demoRoutes(secret, shop, origins))
     app.all('/v1/*', c => sync.fetch(c.req.raw))
     app.get('/healthz', c => sync.fetch(c.req.raw))
     app.get('/readyz', c => sync.fetch(c.req.raw))
