@@ -35,7 +35,12 @@ export async function openStoredDevice(opfs: MemoryOpfs): Promise<StoredDevice> 
     opfs.releaseAll()
     const stopped: HoldfastError[] = []
     try {
-      const database = await openOpfs(opfs.root, 'desk', prepared, error => stopped.push(error))
+      const database = await openOpfs(
+        async () => opfs.root,
+        'desk',
+        prepared,
+        error => stopped.push(error),
+      )
       return await deviceOn(database, stopped)
     } catch (error) {
       // A worker that meets damage while it opens notes it and is replaced.

@@ -35,8 +35,8 @@ export async function openBrowserDatabase({
   term,
 }: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
-  const root = await usable(hasSyncAccess, () => navigator.storage.getDirectory())
-  if (root) return openOpfs(root, name, prepared, onStopped, term)
+  const root = () => navigator.storage.getDirectory()
+  if (await usable(hasSyncAccess, root)) return openOpfs(root, name, prepared, onStopped, term)
   if (term?.tookOver) {
     // IndexedDB keeps nobody out: an owner that is frozen would write over this one when it thaws.
     throw new HoldfastError('database_locked', 'Another tab that does not answer holds this database.')

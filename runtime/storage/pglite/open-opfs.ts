@@ -10,12 +10,14 @@ import {stopDatabase} from './fail-stop.ts'
 import {requireGeneration, writeGeneration} from './generation.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {bootOneFile, oneFileNames, openHandles} from './opfs-boot.ts'
+import {originalOf} from './opfs-copies.ts'
 import {beginTerm, fenced, type OpfsFence} from './opfs-fence.ts'
 import {openFolder} from './opfs-files.ts'
 import {type Generation, generationsIn, keptSetAside, removeExpired, withSetAside} from './opfs-generations.ts'
 import {type Marker, readMarker, writeMarker} from './opfs-marker.ts'
-import {clearedIn, Presence, presentOutbox} from './opfs-presence.ts'
-import {copiedIfHeld, openOutboxHandles, originalOf} from './opfs-take-over.ts'
+import {type OpfsRoot, Presence, presentOutbox} from './opfs-presence.ts'
+import {clearedIn} from './opfs-rescue.ts'
+import {copiedIfHeld, openOutboxHandles} from './opfs-take-over.ts'
 import {retryWhileBusy} from './retry-while-busy.ts'
 import {startForSalvage} from './start-pglite.ts'
 import {verifyEveryRow} from './verify.ts'
@@ -42,14 +44,14 @@ type Given = {generation: string; cause: RecoveryCause; detail: string}
  * fresh one takes its place; `previous` is what can still be read of it. [LOG-9]
  */
 export async function openOpfs(
-  root: FileSystemDirectoryHandle,
+  root: OpfsRoot,
   name: string,
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
   {epoch, tookOver}: Term = {epoch: crypto.randomUUID(), tookOver: false},
 ): Promise<DeviceDatabase> {
   const path = ['holdfast', name]
-  const folder = await openFolder(root, path)
+  const folder = await openFolder(await root(), path)
   const fence = await retryWhileBusy(() => beginTerm(folder, epoch))
   try {
     const opened = await openInTerm(root, path, {folder, prepared, onStopped, fence, tookOver})
@@ -60,21 +62,14 @@ export async function openOpfs(
   }
 }
 
-async function openInTerm(root: FileSystemDirectoryHandle, path: string[], place: Place): Promise<DeviceDatabase> {
+async function openInTerm(root: OpfsRoot, path: string[], place: Place): Promise<DeviceDatabase> {
   const found = await retryWhileBusy(() => openOutboxHandles(place.folder, place))
   const outboxHandles = found.handles.map(handle => fenced(handle, place.fence))
   try {
     const {db, fresh, handles, ...opened} = await openDatabase(place)
     const marker = await orClose(db, () => removeExpired(place.folder, opened.marker, Date.now()))
-    const presence = new Presence(
-      root,
-      [
-        {path: [...path, marker.generation], names: oneFileNames, handles},
-        {path, names: found.names, handles: outboxHandles},
-      ],
-      {path, write: folder => writeMarker(folder, {...marker, damaged: [], salvage: undefined})},
-      error => stopDatabase(db, error),
-    )
+    const held = {path, marker, data: handles, outbox: {copy: found.copy, handles: outboxHandles}}
+    const presence = new Presence(root, held, place.fence.check, error => stopDatabase(db, error))
     const [first, second] = outboxHandles as [Handle, Handle]
     const outbox = presentOutbox(outboxFiles([first, second]), presence)
     const close = async () => {
@@ -113,8 +108,9 @@ async function rebuild(place: Place, found: readonly Generation[]): Promise<Open
   for (const {name, layout} of found) {
     if (layout === 'other') continue
     try {
-      const started = await openExisting(place, name, 'stop')
-      const marker: Marker = {generation: name, ready: true, damaged: keptSetAside(others(name), Date.now())}
+      const {generation} = await usable(place, {generation: name, ready: true, damaged: []})
+      const started = await openExisting(place, generation, 'stop')
+      const marker: Marker = {generation, ready: true, damaged: keptSetAside(others(name), Date.now())}
       await orClose(started.db, () => writeMarker(place.folder, marker))
       return {...started, fresh: false, marker}
     } catch (error) {
@@ -128,7 +124,7 @@ async function rebuild(place: Place, found: readonly Generation[]): Promise<Open
 }
 
 async function reopen(place: Place, found: Marker): Promise<Opened> {
-  const marker = place.tookOver ? await copiedIfHeld(place.folder, found) : found
+  const marker = await usable(place, found)
   const {generation, suspect} = marker
   const giveUp = (cause: RecoveryCause, detail: string) =>
     begin(place, {damaged: marker.damaged, given: {generation, cause, detail}})
@@ -143,6 +139,10 @@ async function reopen(place: Place, found: Marker): Promise<Opened> {
     if (!HoldfastError.is(error, 'database_damaged')) throw error
     return giveUp(isEmptied(error) ? 'emptied' : 'damaged', [suspect?.why, error.message].filter(Boolean).join('. '))
   }
+}
+
+async function usable({folder, tookOver}: Place, marker: Marker): Promise<Marker> {
+  return tookOver ? copiedIfHeld(folder, marker) : marker
 }
 
 /** A sign that is no proof: every row is read once. What is whole is used again, and the same sign does not stop it. */

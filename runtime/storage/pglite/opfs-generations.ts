@@ -1,3 +1,4 @@
+import {copyNumber, isHalfCopy, originalOf} from './opfs-copies.ts'
 import {isDomError, listNames} from './opfs-files.ts'
 import {type Marker, writeMarker} from './opfs-marker.ts'
 
@@ -7,17 +8,30 @@ const dayMs = 24 * 60 * 60 * 1000
 
 export type Generation = {name: string; layout: 'one-file' | 'other'; changedAt: number}
 
-/** Folders that hold a database, the one that was written to last first. */
+/**
+ * Folders that hold a database, the one that was written to last first. A copy was made because its original could not be
+ * used any more, so it comes before that, whatever the clock said; a copy that was not finished holds nothing.
+ */
 export async function generationsIn(folder: FileSystemDirectoryHandle): Promise<Generation[]> {
   const found: Generation[] = []
   for (const name of await listNames(folder, 'directory')) {
     const inside = await folder.getDirectoryHandle(name)
+    if (await isHalfCopy(inside, name)) continue
     const trees = await Promise.all(['tree.0', 'tree.1'].map(file => changedAt(inside, file)))
     const data = await changedAt(inside, 'data')
     const layout = data !== null && trees.some(at => at !== null) ? 'one-file' : 'other'
     found.push({name, layout, changedAt: Math.max(data ?? 0, ...trees.map(at => at ?? 0))})
   }
-  return found.toSorted((a, b) => b.changedAt - a.changedAt)
+  return newestCopies(found)
+}
+
+function newestCopies(found: readonly Generation[]): Generation[] {
+  const usedAt = new Map<string, number>()
+  for (const {name, changedAt} of found) {
+    usedAt.set(originalOf(name), Math.max(changedAt, usedAt.get(originalOf(name)) ?? 0))
+  }
+  const lastUse = ({name}: Generation) => usedAt.get(originalOf(name)) ?? 0
+  return found.toSorted((a, b) => lastUse(b) - lastUse(a) || copyNumber(b.name) - copyNumber(a.name))
 }
 
 async function changedAt(folder: FileSystemDirectoryHandle, file: string): Promise<number | null> {

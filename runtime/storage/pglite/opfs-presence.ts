@@ -1,17 +1,18 @@
 import {HoldfastError} from '../../protocol/errors.ts'
-import {type Handle, readInto, writeAll} from '../one-file/handle.ts'
 import type {OutboxStorage} from '../outbox/outbox-storage.ts'
-import {isDomError, openAccess, openFolder, readText, writeText} from './opfs-files.ts'
+import type {Fence} from './lock-fence.ts'
+import {oneFileNames} from './opfs-boot.ts'
+import {outboxNames} from './opfs-copies.ts'
+import {isDomError, openFolder} from './opfs-files.ts'
+import {readMarker} from './opfs-marker.ts'
+import {type HeldDatabase, rescue} from './opfs-rescue.ts'
 
-/** Files of a database that is open, by the path of their folder below the origin's root. */
-export type OpenFiles = {path: string[]; names: readonly string[]; handles: readonly Handle[]}
+/** Asked anew each time: a handle of the root from before the data was deleted may be of no use. */
+export type OpfsRoot = () => Promise<FileSystemDirectoryHandle>
 
-/** The browser's data of this site was deleted while the database was open. */
-const clearedFile = 'cleared.json'
 const lookMs = 3_000
 /** After an acknowledged write the next ones trust the files for so long. */
 const trustMs = 1_000
-const pieceBytes = 1024 * 1024
 
 /**
  * Watches whether the files of an open database still have their names. A browser that deletes the data of a site leaves
@@ -20,13 +21,13 @@ const pieceBytes = 1024 * 1024
  */
 export class Presence {
   #seenAt = 0
-  #gone: Promise<HoldfastError> | null = null
+  #ended: Promise<HoldfastError> | null = null
   readonly #timer: ReturnType<typeof setInterval>
 
   constructor(
-    private readonly root: FileSystemDirectoryHandle,
-    private readonly files: readonly OpenFiles[],
-    private readonly marker: {path: string[]; write(folder: FileSystemDirectoryHandle): Promise<void>},
+    private readonly root: OpfsRoot,
+    private readonly held: HeldDatabase,
+    private readonly requireTerm: Fence,
     private readonly onGone: (error: HoldfastError) => void,
   ) {
     this.#timer = setInterval(() => void this.look(), lookMs)
@@ -41,12 +42,12 @@ export class Presence {
   }
 
   async look(): Promise<HoldfastError | null> {
-    if (!this.#gone && (await this.#arePresent())) {
+    if (!this.#ended && (await this.#arePresent())) {
       this.#seenAt = performance.now()
       return null
     }
-    this.#gone ??= this.#rescued()
-    return this.#gone
+    this.#ended ??= this.#end()
+    return this.#ended
   }
 
   stop(): void {
@@ -54,12 +55,13 @@ export class Presence {
   }
 
   async #arePresent(): Promise<boolean> {
+    const {path, marker, outbox} = this.held
     try {
-      for (const {path, names} of this.files) {
-        let folder = this.root
-        for (const part of path) folder = await folder.getDirectoryHandle(part)
-        for (const name of names) await folder.getFileHandle(name)
-      }
+      let folder = await this.root()
+      for (const part of path) folder = await folder.getDirectoryHandle(part)
+      const inside = await folder.getDirectoryHandle(marker.generation)
+      for (const name of oneFileNames) await inside.getFileHandle(name)
+      for (const name of outboxNames(outbox.copy)) await folder.getFileHandle(name)
       return true
     } catch (error) {
       // What else may fail says nothing about the files.
@@ -67,56 +69,35 @@ export class Presence {
     }
   }
 
-  async #rescued(): Promise<HoldfastError> {
+  async #end(): Promise<HoldfastError> {
     this.stop()
-    const error = new HoldfastError('not_durable', 'The browser deleted the data of this site while it was open.')
-    const place = await openFolder(this.root, this.marker.path).catch(() => null)
-    if (place) await writeText(place, clearedFile, '{}').catch(() => undefined)
-    try {
-      for (const {path, names, handles} of this.files) {
-        const folder = await openFolder(this.root, path)
-        for (const [i, name] of names.entries()) await copied(folder, name, handles[i])
-      }
-      if (place) await this.marker.write(place)
-    } catch {
-      // No room, or a browser that invalidates its handles: the next opening begins anew, and says so. Half a copy would
-      // be taken for a database of another layout.
-      await this.#removeCopies(place)
-    }
+    const error = (await this.#takenOver()) ?? (await this.#rescued())
     this.onGone(error)
     return error
   }
 
-  async #removeCopies(place: FileSystemDirectoryHandle | null): Promise<void> {
-    for (const {path} of this.files) {
-      const [name] = path.slice(this.marker.path.length)
-      if (name) await place?.removeEntry(name, {recursive: true}).catch(() => undefined)
+  /** A new owner removes the files that it has copied: then nothing is lost, and its files must stay as they are. */
+  async #takenOver(): Promise<HoldfastError | null> {
+    try {
+      this.requireTerm()
+      const marker = await readMarker(await openFolder(await this.root(), this.held.path))
+      if (!marker || marker.generation === this.held.marker.generation) return null
+    } catch (error) {
+      return HoldfastError.is(error, 'database_locked') ? error : null
+    }
+    return new HoldfastError('database_locked', 'Another tab has taken the database over.')
+  }
+
+  async #rescued(): Promise<HoldfastError> {
+    const message = 'The browser deleted the data of this site while it was open.'
+    try {
+      await rescue(await openFolder(await this.root(), this.held.path), this.held)
+      return new HoldfastError('not_durable', message, {details: {rescued: true}})
+    } catch (cause) {
+      // No room, or a browser that invalidates its handles: the next opening begins anew, and says so.
+      return new HoldfastError('not_durable', message, {cause, details: {rescued: false}})
     }
   }
-}
-
-async function copied(folder: FileSystemDirectoryHandle, name: string, from: Handle | undefined): Promise<void> {
-  if (!from) return
-  const to = await openAccess(folder, name)
-  try {
-    to.truncate(0)
-    const piece = new Uint8Array(pieceBytes)
-    for (let at = 0; ; ) {
-      const read = readInto(from, piece, at)
-      if (read === 0) break
-      writeAll(to, piece.subarray(0, read), at)
-      at += read
-    }
-    to.flush()
-  } finally {
-    to.close()
-  }
-}
-
-/** Whether the last database here was deleted while it was open; `done` forgets it. */
-export async function clearedIn(folder: FileSystemDirectoryHandle): Promise<{done(): Promise<void>} | null> {
-  if ((await readText(folder, clearedFile)) === undefined) return null
-  return {done: () => folder.removeEntry(clearedFile).catch(() => undefined)}
 }
 
 /** Nothing is acknowledged whose files are gone. */

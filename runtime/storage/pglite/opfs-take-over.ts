@@ -1,7 +1,8 @@
 import {HoldfastError} from '../../protocol/errors.ts'
 import type {Handle} from '../one-file/handle.ts'
 import {oneFileNames, openHandles} from './opfs-boot.ts'
-import {listNames, openAccess, writeText} from './opfs-files.ts'
+import {beginCopy, currentOutbox, finishCopy, finishOutbox, nextCopy, outboxNames, readyName} from './opfs-copies.ts'
+import {listNames, openAccess} from './opfs-files.ts'
 import {type Marker, writeMarker} from './opfs-marker.ts'
 
 /**
@@ -13,24 +14,15 @@ export async function copiedIfHeld(folder: FileSystemDirectoryHandle, marker: Ma
   const held = await folder.getDirectoryHandle(marker.generation, {create: true})
   if (await isFree(held, oneFileNames)) return marker
   const generation = nextCopy(marker.generation)
-  const target = await folder.getDirectoryHandle(generation, {create: true})
+  const target = await beginCopy(folder, generation)
   for (const name of oneFileNames) await copyFile(held, name, target, name)
+  await finishCopy(target)
   const copied = {...marker, generation}
   await writeMarker(folder, copied)
   return copied
 }
 
-/** The name that a database bears inside, whichever copy of its files it is. */
-export function originalOf(generation: string): string {
-  return generation.split('+')[0] ?? generation
-}
-
-function nextCopy(generation: string): string {
-  const [original, copy = '0'] = generation.split('+')
-  return `${original}+${Number(copy) + 1}`
-}
-
-export type OutboxHandles = {names: readonly string[]; handles: readonly Handle[]}
+export type OutboxHandles = {copy: number; handles: readonly Handle[]}
 
 /** The outbox in use: the newest copy that is whole. With `tookOver`, a copy of it when it is held. */
 export async function openOutboxHandles(
@@ -38,29 +30,23 @@ export async function openOutboxHandles(
   {tookOver}: {tookOver: boolean},
 ): Promise<OutboxHandles> {
   const names = await listNames(folder, 'file')
-  const copies = names.flatMap(name => /^outbox\+(\d+)\.ready$/.exec(name)?.[1] ?? []).map(Number)
-  const current = Math.max(0, ...copies)
+  const current = currentOutbox(names)
   if (tookOver && !(await isFree(folder, outboxNames(current)))) return copyOutbox(folder, current)
   const handles = await openHandles(folder, outboxNames(current))
   await removeOlder(folder, names, current)
-  return {names: outboxNames(current), handles}
-}
-
-function outboxNames(copy: number): string[] {
-  return copy === 0 ? ['outbox.0', 'outbox.1'] : [`outbox+${copy}.0`, `outbox+${copy}.1`]
+  return {copy: current, handles}
 }
 
 async function copyOutbox(folder: FileSystemDirectoryHandle, current: number): Promise<OutboxHandles> {
   const [from, to] = [outboxNames(current), outboxNames(current + 1)]
   for (const [i, name] of from.entries()) await copyFile(folder, name, folder, to[i] ?? name)
-  // Only a copy with this file beside it is whole.
-  await writeText(folder, `outbox+${current + 1}.ready`, 'whole')
-  return {names: to, handles: await openHandles(folder, to)}
+  await finishOutbox(folder, current + 1)
+  return {copy: current + 1, handles: await openHandles(folder, to)}
 }
 
 async function removeOlder(folder: FileSystemDirectoryHandle, names: string[], current: number): Promise<void> {
   for (let copy = 0; copy < current; copy++) {
-    const older = [...outboxNames(copy), `outbox+${copy}.ready`].filter(name => names.includes(name))
+    const older = [...outboxNames(copy), readyName(copy)].filter(name => names.includes(name))
     for (const name of older) await folder.removeEntry(name).catch(() => undefined)
   }
 }

@@ -1,0 +1,53 @@
+import {listNames, writeText} from './opfs-files.ts'
+
+/**
+ * A database whose files cannot be used any more is copied under another name: `<generation>+<n>`, and `outbox+<n>.0`.
+ * A copy that was not finished must never be opened: half of it may look like an older database that is whole.
+ */
+const wholeFile = 'whole'
+
+/** The name that a database bears inside, whichever copy of its files it is. */
+export function originalOf(generation: string): string {
+  return generation.split('+')[0] ?? generation
+}
+
+export function nextCopy(generation: string): string {
+  return `${originalOf(generation)}+${copyNumber(generation) + 1}`
+}
+
+/** 0 for the original. */
+export function copyNumber(generation: string): number {
+  return Number(generation.split('+')[1] ?? 0)
+}
+
+/** The folder for a copy; what an earlier attempt left in it does not count as whole. */
+export async function beginCopy(place: FileSystemDirectoryHandle, generation: string) {
+  const folder = await place.getDirectoryHandle(generation, {create: true})
+  await folder.removeEntry(wholeFile).catch(() => undefined)
+  return folder
+}
+
+export function finishCopy(folder: FileSystemDirectoryHandle): Promise<void> {
+  return writeText(folder, wholeFile, 'whole')
+}
+
+export async function isHalfCopy(folder: FileSystemDirectoryHandle, generation: string): Promise<boolean> {
+  return copyNumber(generation) > 0 && !(await listNames(folder, 'file')).includes(wholeFile)
+}
+
+export function outboxNames(copy: number): string[] {
+  return copy === 0 ? ['outbox.0', 'outbox.1'] : [`outbox+${copy}.0`, `outbox+${copy}.1`]
+}
+
+/** The newest outbox that is whole. */
+export function currentOutbox(names: readonly string[]): number {
+  return Math.max(0, ...names.flatMap(name => /^outbox\+(\d+)\.ready$/.exec(name)?.[1] ?? []).map(Number))
+}
+
+export function finishOutbox(folder: FileSystemDirectoryHandle, copy: number): Promise<void> {
+  return writeText(folder, readyName(copy), 'whole')
+}
+
+export function readyName(copy: number): string {
+  return `outbox+${copy}.ready`
+}

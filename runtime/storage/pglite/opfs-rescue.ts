@@ -1,0 +1,71 @@
+import {type Handle, readInto, writeAll} from '../one-file/handle.ts'
+import {oneFileNames} from './opfs-boot.ts'
+import {beginCopy, finishCopy, finishOutbox, nextCopy, outboxNames} from './opfs-copies.ts'
+import {openAccess, readText, writeText} from './opfs-files.ts'
+import {type Marker, writeMarker} from './opfs-marker.ts'
+
+/** An open database: where its folder is below the origin's root, and the handles that still work without names. */
+export type HeldDatabase = {
+  path: string[]
+  marker: Marker
+  data: readonly Handle[]
+  outbox: {copy: number; handles: readonly Handle[]}
+}
+
+/** The browser's data of this site was deleted while the database was open. */
+const clearedFile = 'cleared.json'
+const pieceBytes = 1024 * 1024
+
+/**
+ * Writes what the open handles hold to new files. They get new names: a browser may go on locking the old ones for as
+ * long as the handles are open. The marker comes last, so a copy that is not finished is never opened. [LOG-9]
+ */
+export async function rescue(folder: FileSystemDirectoryHandle, held: HeldDatabase): Promise<void> {
+  await writeText(folder, clearedFile, '{}')
+  const generation = nextCopy(held.marker.generation)
+  const copy = held.outbox.copy + 1
+  const inside = await beginCopy(folder, generation)
+  await copyAll([
+    {folder: inside, names: oneFileNames, handles: held.data},
+    {folder, names: outboxNames(copy), handles: held.outbox.handles},
+  ])
+  await finishOutbox(folder, copy)
+  await finishCopy(inside)
+  await writeMarker(folder, {generation, ready: true, damaged: []})
+}
+
+type Copied = {folder: FileSystemDirectoryHandle; names: readonly string[]; handles: readonly Handle[]}
+
+/** All in one go: Postgres must not write to one of the files while another is copied. */
+async function copyAll(all: readonly Copied[]): Promise<void> {
+  const pairs: {from: Handle; to: Handle}[] = []
+  try {
+    for (const {folder, names, handles} of all) {
+      for (const [i, name] of names.entries()) {
+        const from = handles[i]
+        if (from) pairs.push({from, to: await openAccess(folder, name)})
+      }
+    }
+    for (const {from, to} of pairs) copyBytes(from, to)
+  } finally {
+    for (const {to} of pairs) to.close()
+  }
+}
+
+function copyBytes(from: Handle, to: Handle): void {
+  to.truncate(0)
+  const piece = new Uint8Array(pieceBytes)
+  for (let at = 0; ; ) {
+    const read = readInto(from, piece, at)
+    if (read === 0) break
+    writeAll(to, piece.subarray(0, read), at)
+    at += read
+  }
+  to.flush()
+}
+
+/** Whether the last database here was deleted while it was open; `done` forgets it. */
+export async function clearedIn(folder: FileSystemDirectoryHandle): Promise<{done(): Promise<void>} | null> {
+  if ((await readText(folder, clearedFile)) === undefined) return null
+  return {done: () => folder.removeEntry(clearedFile).catch(() => undefined)}
+}
