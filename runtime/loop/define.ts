@@ -70,7 +70,8 @@ export const defaultBudgets: Budgets = {
 }
 
 /**
- * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change. [PIN-1]
+ * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change: under the
+ * same version a changed text or tool makes the runs under way wait, and publishing it is refused. [PIN-1]
  *
  * @throws HoldfastError `misconfigured` naming the field
  * @example

@@ -1,20 +1,21 @@
 import * as z from 'zod'
+import {wellFormed} from '../protocol/text.ts'
 import type {PinnedTool, ToolContract} from '../protocol/tool.ts'
 import {canonicalHash} from './canonical-hash.ts'
 import type {Agent} from './define.ts'
 import type {AgentBuild} from './next-step.ts'
 
 /** An agent of this build as a pin and the registry name it. */
-export type DescribedAgent = AgentBuild & {toolsHash: string}
+export type DescribedAgent = AgentBuild & {toolsHash: string; instructionsHash: string}
 
 const described = new WeakMap<Agent, Promise<DescribedAgent>>()
 
 /**
- * Name, version and tool contracts with their hashes; computed once for each agent, since the pure code that compares
+ * Name, version, tool contracts and instructions with their hashes; computed once for each agent, since the pure code that compares
  * them can neither hash nor read a schema. [PIN-1]
  *
  * @example
- * const {version, tools, toolsHash} = await describeAgent(desk)
+ * const {name: _, ...manifest} = await describeAgent(desk)
  */
 export function describeAgent(agent: Agent): Promise<DescribedAgent> {
   const known = described.get(agent) ?? describe(agent)
@@ -22,9 +23,10 @@ export function describeAgent(agent: Agent): Promise<DescribedAgent> {
   return known
 }
 
-async function describe({name, version, tools: contracts}: Agent): Promise<DescribedAgent> {
+async function describe({name, version, tools: contracts, instructions}: Agent): Promise<DescribedAgent> {
   const tools = await Promise.all(contracts.map(describeTool))
-  return {name, version, tools, toolsHash: await canonicalHash(contracts.map(contractOf))}
+  const toolsHash = await canonicalHash(contracts.map(contractOf))
+  return {name, version, tools, toolsHash, instructionsHash: await canonicalHash(wellFormed(instructions))}
 }
 
 async function describeTool(tool: ToolContract): Promise<PinnedTool> {

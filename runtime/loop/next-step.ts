@@ -12,7 +12,7 @@ import {compactAtEvents, defaultCompactAt} from './view-budget.ts'
 export type CallResult = {call: CallState; outcome: (typeof toolOutcomes)[number]; output: Json}
 
 /** An agent that this build can run. */
-export type AgentBuild = {name: string; version: string; tools: readonly PinnedTool[]}
+export type AgentBuild = {name: string; version: string; tools: readonly PinnedTool[]; instructionsHash?: string}
 
 /** Exactly one thing to do next; performing it appends events, which leads to the next. */
 export type NextStep =
@@ -118,11 +118,15 @@ function hasWork({run, unanswered, closed}: SessionState): boolean {
 }
 
 /** A run goes on only with the version it pinned, of which this build may have several. [PIN-3] */
-function lackingBuild({agent, version, tools}: Pin, agents: readonly AgentBuild[]): string | null {
+function lackingBuild({agent, version, tools, instructionsHash}: Pin, agents: readonly AgentBuild[]): string | null {
   const builds = agents.filter(({name}) => name === agent)
   if (builds.length === 0) return `The run is pinned to the agent "${agent}"; this build has none of that name.`
   const build = builds.find(one => one.version === version)
-  if (build) return swappedTool(tools, build.tools)
+  if (build) {
+    const rewritten = instructionsHash && build.instructionsHash && instructionsHash !== build.instructionsHash
+    if (!rewritten) return swappedTool(tools, build.tools)
+    return `The run is pinned to other instructions of "${agent}" than this build has under the same version ${version}.`
+  }
   const has = builds.map(one => one.version).join(' and ')
   return `The run is pinned to version ${version} of "${agent}"; this build has ${has}.`
 }

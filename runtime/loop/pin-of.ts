@@ -6,8 +6,8 @@ import {describeAgent} from './describe-agent.ts'
 
 /** The parts of a pin that name an agent's version, as this build has it, with the model of that label. */
 export async function pinnedVersionOf({agent, modelProfiles}: AgentHost, label: string): Promise<PinnedVersion> {
-  const {version, tools, toolsHash} = await describeAgent(agent)
-  return {version, tools: [...tools], toolsHash, model: {label, ...modelProfiles?.[label]}}
+  const {version, tools, toolsHash, instructionsHash} = await describeAgent(agent)
+  return {version, tools: [...tools], toolsHash, instructionsHash, model: {label, ...modelProfiles?.[label]}}
 }
 
 /** The whole contract that a run starts with. [PIN-1] */

@@ -28,7 +28,11 @@ export function callsToCarry(
  */
 export function refuseMigration(state: SessionState, run: RunState, event: Migration): Refusal | null {
   const {data} = event
-  const same = data.to.toolsHash === run.pin.toolsHash && data.to.model.label === run.pin.model.label
+  const texts = run.pin.instructionsHash
+  const same =
+    data.to.toolsHash === run.pin.toolsHash &&
+    (data.to.instructionsHash ?? texts) === (texts ?? data.to.instructionsHash) &&
+    data.to.model.label === run.pin.model.label
   const faults = [
     ...(same && data.to.version === run.pin.version ? [`version ${run.pin.version}, which the run has already`] : []),
     ...callsToCarry(state, run).flatMap(call => faultOf(call, run.pin, data) ?? []),

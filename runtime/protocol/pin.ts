@@ -94,6 +94,8 @@ const versionParts = {
   tools: z.array(pinnedToolSchema).max(200),
   /** Over the tools in their order, as the model is told them. */
   toolsHash: sha256Schema,
+  /** Over the instructions, so that another text under the same version is noticed. Left out by earlier builds. */
+  instructionsHash: sha256Schema.optional(),
   model: modelProfileSchema,
 }
 export const pinnedVersionSchema = z.strictObject(versionParts)

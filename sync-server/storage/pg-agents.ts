@@ -18,7 +18,7 @@ export function pgAgents(sql: Sql): AgentBook {
           await insertAudit(tx, audit)
           return 'published'
         }
-        return sameJson((await manifestOf(tx, where, manifest.version)) ?? null, manifest) ? 'known' : 'conflict'
+        return isSame(await manifestOf(tx, where, manifest.version), manifest) ? 'known' : 'conflict'
       }),
     activate: (where, version, audit) =>
       sql.transaction(async tx => {
@@ -47,6 +47,14 @@ export function pgAgents(sql: Sql): AgentBook {
       return [...agents.values()]
     },
   }
+}
+
+/** Earlier builds published no hash of the instructions; theirs is compared by the rest. */
+function isSame(known: AgentManifest | null, manifest: AgentManifest): boolean {
+  if (!known) return false
+  if (known.instructionsHash && manifest.instructionsHash) return sameJson(known, manifest)
+  const rest = ({instructionsHash: _, ...each}: AgentManifest) => each
+  return sameJson(rest(known), rest(manifest))
 }
 
 async function manifestOf(

@@ -13,6 +13,7 @@ const desk = deskScenes()
 
 const {instructions, tools, budgets} = deskAgent
 const next = defineAgent({name: 'desk', version: '2.0.0', instructions: 'You are bolder now.', tools})
+const reworded = defineAgent({name: 'desk', version: '1.0.0', instructions: `${instructions} Be bold.`, tools})
 const swapped = defineAgent({
   name: 'desk',
   version: '1.0.0',
@@ -51,6 +52,7 @@ describe('a run without a route or agent version', () => {
       version: '1.0.0',
       tools: tools.map(({name, version, effect}) => ({name, version, effect, hash})),
       toolsHash: hash,
+      instructionsHash: hash,
       model: {label: 'holdfast-testing/scripted'},
       policy: {name: 'default', busy: 'steer', approval: {}},
       budgets,
@@ -80,6 +82,7 @@ describe('a run without a route or agent version', () => {
 describe('a pin in memory only, or resolved again', () => {
   const builds: [string, AgentHost, string][] = [
     ['another version of the agent', deskHost(model, {agent: next}), 'version 1.0.0'],
+    ['other instructions under the same version', deskHost(model, {agent: reworded}), 'other instructions'],
     ['another contract of a tool under the same version', deskHost(model, {agent: swapped}), 'refundOrder'],
   ]
   test.each(builds)(

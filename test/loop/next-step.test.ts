@@ -183,6 +183,18 @@ describe('next step', () => {
       {do: 'start-run'},
     ],
   ]
+  test.each([
+    ['has other instructions under the same version', 'd'.repeat(64), 'e'.repeat(64), waits],
+    ['has the same instructions', 'd'.repeat(64), 'd'.repeat(64), {do: 'call-model'}],
+    ['goes on with a run whose pin is of an earlier build', undefined, 'e'.repeat(64), {do: 'call-model'}],
+  ] as const)('[PIN-2] a build that %s', (_, pinned, here, step) => {
+    const written = scribe()
+    const state = fold(prepared.map(line => eventOf(written, line)))
+    const run = state.run && {...state.run, pin: {...state.run.pin, ...(pinned && {instructionsHash: pinned})}}
+    const agents = desk('1.0.0').map(build => ({...build, instructionsHash: here}))
+    expect(nextStep({...state, run}, {device: written.names.device, agents, now})).toMatchObject(step)
+  })
+
   test.each(builds)('[PIN-3] a build that %s', (_, build, lines, step) => {
     const written = scribe()
     const state = fold(lines.map(line => eventOf(written, line)))

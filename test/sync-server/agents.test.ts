@@ -67,6 +67,15 @@ describe('the registry of agents', () => {
     expect(await audited('twice', '1.0.0')).toEqual(['pia agent.published', 'pia agent.refused'])
   })
 
+  test('[PIN-2] other instructions under the same version are refused; a version of an earlier build is known without', async () => {
+    const server = servers.server()
+    const withText = (letter: string) => manifest('1.0.0', {instructionsHash: letter.repeat(64)})
+    await publish(server, pia, 'reworded', withText('c'))
+    expect((await publish(server, pia, 'reworded', withText('c'))).status).toBe(200)
+    expect((await publish(server, pia, 'reworded', manifest('1.0.0'))).status).toBe(200)
+    expect((await publish(server, pia, 'reworded', withText('d'))).status).toBe(409)
+  })
+
   test('[ID-4] without the role nobody publishes or moves anything, and the attempt is audited', async () => {
     const server = servers.server({roles: {publisher: 'release-manager'}})
     for (const attempt of [publish(server, pia, 'mine', manifest('1.0.0')), activate(server, pia, 'mine', '1.0.0')]) {
