@@ -128,7 +128,8 @@ export interface ToolContext {
   blobs: {
     /**
      * The bytes of a blob of this session, or of what it inherits: by the reference that a result shows in their place, or
-     * by its id alone. A read tool fetches from the server what is not on this device; a local tool does not leave it.
+     * by its id alone. What is not on this device is fetched from the server; a local tool that has asked its
+     * first query stays on the device.
      *
      * @throws HoldfastError `bad_input` for what is no reference, `not_found`, and `offline` when only the server has it
      */

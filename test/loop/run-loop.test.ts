@@ -409,7 +409,7 @@ describe('long sessions', () => {
     let text = ''
     for (let i = 0; i < 420; i++) {
       text += 'x'
-      await draft.edit(text)
+      await Promise.all([draft.edit(text), draft.flush()])
     }
     open()
     await until(desk.session, ({status}) => status === 'completed')
