@@ -24,7 +24,10 @@ export interface DataLayer {
   readonly kept?: string
   /** Deletes for good and says how many records; called again after a crash, it deletes what is left. */
   erase(scope: ErasureScope): Promise<number>
-  /** Rewrites the files that may still hold erased bytes, such as `VACUUM FULL` of its tables. */
+  /**
+   * Rewrites the files that may still hold erased bytes, such as `VACUUM FULL` of its tables. Called on PGlite only, and
+   * rarely; on Postgres this is the operator's.
+   */
   rewriteFiles?(): Promise<void>
   /** Deletes what was last touched before a time (ms), under the rule of the server's `retention` that is named. */
   readonly expiry?: {rule: LayerRule; before(cutoff: number): Promise<number>}

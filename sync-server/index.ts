@@ -7,6 +7,7 @@ import type {Eraser} from './authority/erase.ts'
 import {memoryLayer} from './authority/memory-layer.ts'
 import {memorySearch} from './authority/memory-search.ts'
 import {openDueWorker} from './authority/open-due-worker.ts'
+import {confirm, fileSweeper} from './authority/sweep-erased-files.ts'
 import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
 import {type Bus, createBus} from './bus.ts'
 import {checkOperations} from './check-operations.ts'
@@ -14,6 +15,7 @@ import {clockInDoubt} from './clock.ts'
 import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
+import {type ErasedFilesOptions, erasedFilesOf} from './erased-files.ts'
 import type {FactSource} from './facts.ts'
 import {type StreamLimits, standardStreams} from './live-streams.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
@@ -57,6 +59,7 @@ export {
   type Reconciliation,
 } from './define-operation.ts'
 export {serverEnvironment} from './environment.ts'
+export type {ErasedFilesOptions} from './erased-files.ts'
 export type {BoundFacts, FactChange, FactContext, FactSource, FactValue} from './facts.ts'
 export type {KeySetTimes} from './key-set.ts'
 export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './memory-policy.ts'
@@ -123,13 +126,8 @@ export type SyncServerOptions = {
   }
   /** How long each layer is kept; see `Retention` for what holds unless told. */
   retention?: Partial<Retention>
-  erasure?: {
-    /**
-     * Rewrites the database's files after an erasure, which blocks its tables meanwhile; true unless told. A large
-     * Postgres does it in its own hours instead.
-     */
-    rewriteFiles?: boolean
-  }
+  /** When the files of the database hold nothing of what was erased. */
+  erasure?: ErasedFilesOptions
   /** Origins of pages that call this server from elsewhere; none unless told. */
   cors?: {origins: string[]}
   /**
@@ -158,6 +156,17 @@ export type SyncServer = {
   start(): Promise<void>
   /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
   sweep(): Promise<void>
+  /**
+   * Confirms that no file of the database (tables, write-ahead log, standbys, backups) holds any more what was erased
+   * before `startedAt` (ms since 1970, by the server's clock): the time at which the operator began to remove it.
+   * Completes the receipts that waited for this, of every tenant, and returns how many.
+   *
+   * @example
+   * const startedAt = Date.now()
+   * // VACUUM (FULL) the tables, drop old write-ahead log segments and backups, then:
+   * await server.filesRewritten(startedAt)
+   */
+  filesRewritten(startedAt: number): Promise<number>
   /** Resolves when no operation is under way and every memory has its vector. */
   idle(): Promise<void>
   /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
@@ -214,8 +223,9 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     onFailed: toldFailures(store, log),
     ...(options.limits?.models && {limits: options.limits.models}),
   })
+  const sweepFiles = fileSweeper(eraser)
   const sweep = async () => {
-    tellSwept(log, await sweepOnce({worker, eraser, gateway, retention, memory, inDoubt}))
+    tellSwept(log, await sweepOnce({worker, eraser, gateway, retention, memory, sweepFiles, inDoubt}))
   }
   const closing = new AbortController()
   const app = createApp({
@@ -268,6 +278,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await search.idle()
     },
     sweep,
+    filesRewritten: startedAt => confirm(eraser, Math.min(startedAt, environment.now())),
     close: async () => {
       closing.abort()
       unsubscribe?.()
@@ -280,9 +291,9 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   }
 }
 
-function eraserOf({roles, erasure}: SyncServerOptions): Omit<Eraser, keyof Authority | 'layers'> {
+function eraserOf({roles, erasure, store}: SyncServerOptions): Omit<Eraser, keyof Authority | 'layers'> {
   return {
     operatorRole: roles?.operator ?? 'operator',
-    rewriteFiles: erasure?.rewriteFiles ?? true,
+    files: erasedFilesOf(erasure, store.files.possible),
   }
 }

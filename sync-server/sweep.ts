@@ -4,6 +4,7 @@ import {type Eraser, sweepErasures} from './authority/erase.ts'
 import {expireMemory} from './authority/memory.ts'
 import type {MemoryContext} from './authority/memory-context.ts'
 import {type Retired, sweepRetention} from './authority/retire.ts'
+import type {fileSweeper} from './authority/sweep-erased-files.ts'
 import type {ModelGateway} from './models/gateway.ts'
 import type {Retention} from './retention.ts'
 
@@ -13,20 +14,30 @@ export type Sweeper = {
   gateway: ModelGateway
   retention: Retention
   memory: MemoryContext
+  sweepFiles: ReturnType<typeof fileSweeper>
   /** The clock has just jumped. */
   inDoubt(): boolean
 }
 
 /** How much of each kind a round has ended or taken up. */
-export type Swept = Retired & {due: number; erasures: number; generations: number; memory: number}
+export type Swept = Retired & {due: number; erasures: number; files: number; generations: number; memory: number}
 
 /** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
-export async function sweepOnce({worker, eraser, gateway, retention, memory, inDoubt}: Sweeper): Promise<Swept> {
+export async function sweepOnce({
+  worker,
+  eraser,
+  gateway,
+  retention,
+  memory,
+  sweepFiles,
+  inDoubt,
+}: Sweeper): Promise<Swept> {
   const due = await worker.round()
   const retired = inDoubt() ? {sessions: 0, records: 0} : await sweepRetention(eraser, retention)
   const erasures = await sweepErasures(eraser)
+  const files = await sweepFiles(inDoubt())
   const generations = await gateway.sweep()
-  return {due, ...retired, erasures, generations, memory: inDoubt() ? 0 : await expireMemory(memory)}
+  return {due, ...retired, erasures, files, generations, memory: inDoubt() ? 0 : await expireMemory(memory)}
 }
 
 /** A round that found nothing is not worth a line. */

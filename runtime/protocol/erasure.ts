@@ -18,7 +18,7 @@ export type ErasureRequest = z.infer<typeof erasureRequestSchema>
 
 /**
  * What an erasure has done and what it still waits for. `erasing`: layers are under way; `waiting`: the server is done,
- * but a device has not come back or an effect has not ended; `complete`: nothing is outstanding. [RET-2]
+ * but a device has not come back, an effect has not ended or files of the database still hold erased rows; `complete`: nothing is outstanding. [RET-2]
  */
 export const erasureReceiptSchema = z.strictObject({
   erasure: erasureIdSchema,
@@ -37,8 +37,10 @@ export const erasureReceiptSchema = z.strictObject({
     devices: z.array(z.strictObject({device: deviceIdSchema, lastSeenAt: z.number()})),
     /** Effects under way, whose input is needed to find out how they ended. */
     operations: z.array(operationIdSchema),
-    /** The files of the server's database still have to be rewritten. */
+    /** The files of the server's database (tables, write-ahead log, backups) may still hold erased rows. */
     files: z.boolean(),
+    /** Only while `files` is true. `until`: when the operator states that they are gone (ms); null: not stated. */
+    filesWait: z.strictObject({reason: z.string(), until: z.number().nullable()}).optional(),
   }),
 })
 export type ErasureReceipt = z.infer<typeof erasureReceiptSchema>

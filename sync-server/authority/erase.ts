@@ -2,6 +2,7 @@ import type {ErasureReceipt, ErasureRequest} from '../../runtime/protocol/erasur
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import type {DataLayer} from '../data-layer.ts'
+import {type ErasedFiles, withFilesReason} from '../erased-files.ts'
 import type {Owner, Principal} from '../principal.ts'
 import type {Erasure, ErasureTarget, LayerCount} from '../storage/erasure-book.ts'
 import type {Store} from '../storage/store.ts'
@@ -12,15 +13,14 @@ export type Eraser = Authority & {
   layers: readonly DataLayer[]
   /** The role that may erase and export for any subject of its tenant. */
   operatorRole: string
-  /** Whether the files of the database are rewritten here; else the host does it, and nothing waits for it. */
-  rewriteFiles: boolean
+  files: ErasedFiles
 }
 
 /**
  * Erases a session or a subject everywhere the server keeps something of it, and says what is still outstanding. Asked
  * again for the same session, it gives the first receipt. [RET-2]
  *
- *   begin ─▶ rows gone, tombstones stand ─▶ other layers ─▶ files rewritten ─▶ devices purge and say so ─▶ complete
+ *   begin ─▶ rows gone, tombstones stand ─▶ other layers ─▶ files are clean ─▶ devices purge and say so ─▶ complete
  *   (one transaction)                       (a crash from here on is picked up by the sweep)
  *
  * @throws HoldfastError `not_found` for a session that is somebody else's or nobody's, `forbidden` for another subject
@@ -36,9 +36,9 @@ export async function erase(eraser: Eraser, principal: Principal, request: Erasu
   })
   if (!erasure) throw new HoldfastError('not_found', 'No such session.')
   await finishErasure(eraser, erasure)
-  const receipt = await store.erasures.receipt({tenant: erasure.tenant, erasure: erasure.id})
-  if (!receipt) throw new HoldfastError('internal', 'An erasure cannot be read back.')
-  return receipt
+  const stored = await store.erasures.receipt({tenant: erasure.tenant, erasure: erasure.id})
+  if (!stored) throw new HoldfastError('internal', 'An erasure cannot be read back.')
+  return withFilesReason(stored, eraser.files)
 }
 
 function targetOf(eraser: Eraser, principal: Principal, request: ErasureRequest): ErasureTarget {
@@ -70,7 +70,6 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
     }
   }
   await store.erasures.finish(ref, counts, environment.now())
-  if (!eraser.rewriteFiles) await store.erasures.filesDone([ref], environment.now())
   bus.publish({type: 'erased', tenant, subject})
   log('erasure.done', {
     'holdfast.tenant': tenant,
@@ -83,22 +82,12 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
   for (const role of await store.approvals.rolesAsked(tenant, sessions)) pokeInboxes(eraser, tenant, role)
 }
 
-const walKept =
-  'Erased words may stay in the write-ahead log: the database needs wal_recycle = off and a role that may CHECKPOINT and pg_switch_wal().'
-
-/** What a crash or a late effect left over: other layers, and the files, once for all that wait; says for how many. */
+/** Finishes the layers of erasures that a crash interrupted; returns how many there were. */
 export async function sweepErasures(eraser: Eraser): Promise<number> {
-  const {store, environment, onFault} = eraser
-  const {erasures, files} = await store.erasures.unfinished(100)
+  const {store, onFault} = eraser
+  const erasures = await store.erasures.unfinished(100)
   for (const erasure of erasures) await finishErasure(eraser, erasure).catch(onFault)
-  if (files.length === 0) return erasures.length
-  // The store comes last: it closes the log that holds what the layers have rewritten.
-  if (eraser.rewriteFiles) for (const layer of eraser.layers) await layer.rewriteFiles?.()
-  if (eraser.rewriteFiles && !(await store.scrub())) {
-    onFault(new HoldfastError('misconfigured', walKept))
-  }
-  await store.erasures.filesDone(files, environment.now())
-  return new Set([...erasures.map(({id}) => id), ...files.map(({erasure}) => erasure)]).size
+  return erasures.length
 }
 
 /** What to say about a session that is not there: only its own subject hears that it was erased. [ID-4, RET-3] */

@@ -2,6 +2,7 @@ import {erasureReceiptSchema, erasureRequestSchema, purgedSchema} from '../../ru
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {erasureIdSchema} from '../../runtime/protocol/ids.ts'
 import {type Eraser, erase} from '../authority/erase.ts'
+import {withFilesReason} from '../erased-files.ts'
 import type {App} from './http.ts'
 import {handle, nothingSchema, route} from './route.ts'
 
@@ -45,7 +46,8 @@ export function erasureRoutes(app: App, eraser: Eraser): void {
   })
 
   handle(app, readErasure, async ({params: {erasure}, principal: {tenant, subject, roles}}) => {
-    const receipt = await store.erasures.receipt({tenant, erasure})
+    const stored = await store.erasures.receipt({tenant, erasure})
+    const receipt = stored && withFilesReason(stored, eraser.files)
     const mine = receipt?.subject === subject || receipt?.requestedBy === subject || roles.includes(eraser.operatorRole)
     if (!receipt || !mine) throw new HoldfastError('not_found', 'No such erasure.')
     return receipt

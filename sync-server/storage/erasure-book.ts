@@ -30,6 +30,8 @@ export type Erasure = {
 }
 
 export type ErasureRef = {tenant: TenantId; erasure: ErasureId}
+/** `erasedAt`: when the last of its rows was erased (ms); null while that is under way. */
+export type StoredReceipt = {receipt: ErasureReceipt; erasedAt: number | null}
 export type LayerCount = ErasureReceipt['layers'][number]
 
 /**
@@ -44,15 +46,17 @@ export interface ErasureBook {
   begin(order: ErasureOrder): Promise<Erasure | null>
   /** Adds what the layers outside of this store lost; from then on only devices, effects and files are waited for. */
   finish(ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void>
-  receipt(ref: ErasureRef): Promise<ErasureReceipt | null>
+  receipt(ref: ErasureRef): Promise<StoredReceipt | null>
   /** The erasure that took this session, if it was the subject's own. */
   tombstone(owner: Owner, session: SessionId): Promise<ErasureId | null>
   /** Writes down how an effect ended whose session is gone, and drops its input; false if there is none such. */
   settle(effect: OrphanedEffect): Promise<boolean>
-  /** Erasures whose other layers or files are still to be done, across tenants, references only. */
-  unfinished(limit: number): Promise<{erasures: Erasure[]; files: ErasureRef[]}>
-  /** The files of the database have been rewritten since these began. */
-  filesDone(refs: readonly ErasureRef[], at: number): Promise<void>
+  /** Erasures whose other layers are still to be done, across tenants. */
+  unfinished(limit: number): Promise<Erasure[]>
+  /** Erasures whose last row was erased at `before` or earlier, and whose files are outstanding; across tenants. */
+  filesWaiting(before: number, limit: number): Promise<ErasureRef[]>
+  /** No file of the database holds any more what was erased at `before` or earlier; a later one stays outstanding. */
+  filesDone(refs: readonly ErasureRef[], before: number, at: number): Promise<void>
 }
 
 export type OrphanedEffect = {

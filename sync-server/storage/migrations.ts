@@ -233,4 +233,11 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
           'operation.failed')`,
     ],
   },
+  {
+    name: 'erased-files',
+    statements: [
+      'ALTER TABLE hf_erasures ADD COLUMN files_from BIGINT',
+      'CREATE INDEX hf_erasures_files ON hf_erasures (requested_at) WHERE files_at IS NULL',
+    ],
+  },
 ]

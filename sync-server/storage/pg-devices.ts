@@ -1,7 +1,7 @@
 import type {PurgeOrder} from '../../runtime/protocol/erasure.ts'
 import type {ErasureId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {DeviceRegister} from './erasure-book.ts'
-import {completeIfDone} from './pg-erasures.ts'
+import {completeIfDone} from './pg-receipts.ts'
 import type {Sql} from './sql.ts'
 
 export function pgDevices(sql: Sql): DeviceRegister {

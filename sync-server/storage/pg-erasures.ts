@@ -1,5 +1,4 @@
-import type {ErasureReceipt} from '../../runtime/protocol/erasure.ts'
-import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {DeviceId, ErasureId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import {eraseApprover} from './erase-approver.ts'
 import {eraseDecisions} from './erase-decisions.ts'
 import {eraseRows} from './erase-rows.ts'
@@ -14,8 +13,10 @@ import type {
   SubjectTarget,
 } from './erasure-book.ts'
 import {insertAudit} from './pg-audit.ts'
+import {filesDone, filesWaiting} from './pg-erased-files.ts'
 import {type Family, keptBranchesOf, lockFamily} from './pg-family.ts'
 import {dropInherited} from './pg-inherited.ts'
+import {completeIfDone, type ErasureRow, erasureRow, receipt} from './pg-receipts.ts'
 import {jsonText} from './project-events.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
@@ -34,43 +35,14 @@ export function pgErasures(sql: Sql, across: Sql): ErasureBook {
     settle: effect => sql.transaction(tx => settle(tx, effect)),
     unfinished: async limit => {
       const rows = await across.query<ErasureRow>(
-        'SELECT * FROM hf_erasures WHERE erased_at IS NULL OR files_at IS NULL ORDER BY requested_at LIMIT $1',
+        'SELECT * FROM hf_erasures WHERE erased_at IS NULL ORDER BY requested_at LIMIT $1',
         [limit],
       )
-      const refs = rows.filter(row => row.files_at === null)
-      return {
-        erasures: rows.filter(row => row.erased_at === null).map(toErasure),
-        files: refs.map(row => ({tenant: row.tenant as TenantId, erasure: row.id as ErasureId})),
-      }
+      return rows.map(toErasure)
     },
-    filesDone: async (refs, at) => {
-      for (const ref of refs) {
-        await sql.transaction(async tx => {
-          await tx.query('UPDATE hf_erasures SET files_at = $3 WHERE tenant = $1 AND id = $2', [
-            ref.tenant,
-            ref.erasure,
-            at,
-          ])
-          await completeIfDone(tx, ref, at)
-        })
-      }
-    },
+    filesWaiting: (before, limit) => filesWaiting(across, before, limit),
+    filesDone: (refs, before, at) => filesDone(sql, refs, before, at),
   }
-}
-
-type ErasureRow = {
-  tenant: string
-  id: string
-  subject: string
-  session: string | null
-  sessions: string
-  requested_by: string | null
-  derived: number
-  layers: string
-  requested_at: number
-  erased_at: number | null
-  files_at: number | null
-  completed_at: number | null
 }
 
 function toErasure(row: ErasureRow): Erasure {
@@ -82,11 +54,6 @@ function toErasure(row: ErasureRow): Erasure {
     sessions: JSON.parse(row.sessions) as SessionId[],
     derived: Number(row.derived) === 1,
   }
-}
-
-async function erasureRow(tx: SqlQuery, {tenant, erasure}: ErasureRef): Promise<ErasureRow | null> {
-  const [row] = await tx.query<ErasureRow>('SELECT * FROM hf_erasures WHERE tenant = $1 AND id = $2', [tenant, erasure])
-  return row ?? null
 }
 
 async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null> {
@@ -254,56 +221,11 @@ async function settle(tx: SqlQuery, {tenant, operation, status, outcome, at}: Or
   )
   // The input was in the files until now.
   if (stone && done) {
-    await tx.query('UPDATE hf_erasures SET files_at = NULL WHERE tenant = $1 AND id = $2', [tenant, stone.erasure])
+    await tx.query('UPDATE hf_erasures SET files_at = NULL, files_from = $3 WHERE tenant = $1 AND id = $2', [
+      tenant,
+      stone.erasure,
+      at,
+    ])
   }
   return true
-}
-
-async function receipt(tx: SqlQuery, ref: ErasureRef): Promise<ErasureReceipt | null> {
-  const row = await erasureRow(tx, ref)
-  if (!row) return null
-  const {devices, operations} = await outstanding(tx, ref)
-  const status = row.completed_at !== null ? 'complete' : row.erased_at !== null ? 'waiting' : 'erasing'
-  return {
-    erasure: ref.erasure,
-    subject: row.subject as SubjectId,
-    session: row.session as SessionId | null,
-    requestedBy: row.requested_by as SubjectId | null,
-    status,
-    requestedAt: Number(row.requested_at),
-    completedAt: row.completed_at === null ? null : Number(row.completed_at),
-    layers: JSON.parse(row.layers) as LayerCount[],
-    outstanding: {devices, operations, files: row.files_at === null},
-  }
-}
-
-async function outstanding(tx: SqlQuery, {tenant, erasure}: ErasureRef) {
-  const devices = await tx.query<{device: string; last_seen: number | null}>(
-    `SELECT p.device, d.last_seen FROM hf_purges p
-     LEFT JOIN hf_devices d ON d.tenant = p.tenant AND d.subject = p.subject AND d.id = p.device
-     WHERE p.tenant = $1 AND p.erasure = $2 AND p.purged_at IS NULL ORDER BY p.device`,
-    [tenant, erasure],
-  )
-  const operations = await tx.query<{id: string}>(
-    `SELECT id FROM hf_operations WHERE tenant = $1 AND status IN ('started', 'uncertain')
-       AND session IN (SELECT session FROM hf_tombstones WHERE tenant = $1 AND erasure = $2) ORDER BY id`,
-    [tenant, erasure],
-  )
-  return {
-    devices: devices.map(row => ({device: row.device as DeviceId, lastSeenAt: Number(row.last_seen ?? 0)})),
-    operations: operations.map(row => row.id as OperationId),
-  }
-}
-
-/** Called in the transaction of whatever may have been the last thing that was waited for. */
-export async function completeIfDone(tx: SqlQuery, ref: ErasureRef, at: number): Promise<void> {
-  const row = await erasureRow(tx, ref)
-  if (!row || row.completed_at !== null || row.erased_at === null || row.files_at === null) return
-  const {devices, operations} = await outstanding(tx, ref)
-  if (devices.length > 0 || operations.length > 0) return
-  await tx.query('UPDATE hf_erasures SET completed_at = $3 WHERE tenant = $1 AND id = $2', [
-    ref.tenant,
-    ref.erasure,
-    at,
-  ])
 }

@@ -1,3 +1,4 @@
+import {countedSql} from './counted-sql.ts'
 import {isMigrated, migrate} from './migrate.ts'
 import {pgAgents} from './pg-agents.ts'
 import {pgApprovals} from './pg-approvals.ts'
@@ -16,7 +17,7 @@ import {pgRevocations} from './pg-revocations.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {pgTasks} from './pg-tasks.ts'
 import {pgTokens} from './pg-tokens.ts'
-import {scrub} from './scrub.ts'
+import {fileScrubber} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
 import {subjectRecords} from './subject-records.ts'
@@ -30,7 +31,9 @@ import {tenantWall} from './tenant-wall.ts'
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
   await migrate(sql)
-  const wall = await tenantWall(sql)
+  const counted = countedSql(sql)
+  const wall = await tenantWall(counted.sql)
+  const files = await fileScrubber(sql, counted.busy)
   const one = wall.sql
   return {
     sessions: pgSessions(one),
@@ -46,7 +49,7 @@ export async function openPgStore(sql: Sql): Promise<Store> {
     keeping: pgKeeping(wall.across('retention')),
     revocations: pgRevocations(one),
     records: owner => subjectRecords(one, owner),
-    scrub: () => scrub(sql),
+    files,
     walled: wall.stands,
     agents: pgAgents(one),
     memory: pgMemory(one, wall.across('memory that ended')),

@@ -1,36 +1,69 @@
 import type {Sql} from './sql.ts'
 
 /**
- * A deleted row stays readable in the files of Postgres: in its page until that is written anew, and in the write-ahead
- * log. So every table is rewritten, and the log that holds the old pages is closed and dropped. On a Postgres server the
- * setting `wal_recycle = off` is needed too, else an old piece of the log may lie about until it is overwritten; PGlite
- * takes it from the session. Archives and backups are the host's.
+ * Removes erased rows from the files of the database. PGlite only: the folder belongs to this process alone. On Postgres
+ * a rewrite would lock tables of every tenant, and archives, standbys and backups would keep the rows anyway.
  */
-export async function scrub(sql: Sql): Promise<boolean> {
-  const tables = await sql.query<{name: string}>(
-    `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'hf\\_%'`,
-  )
-  for (const {name} of tables) await sql.query(`VACUUM (FULL) ${name}`)
-  return dropOldLog(sql)
+export interface FileScrubber {
+  /** False on Postgres. */
+  readonly possible: boolean
+  /**
+   * Rewrites every table that was written to since its last rewrite, then drops the write-ahead log. Stops before the
+   * next table when the database is in use; the next call goes on from there. True only when all of it was done.
+   * `others` rewrites the tables of the host, before the log that holds their old pages is dropped.
+   */
+  run(others?: () => Promise<void>): Promise<boolean>
 }
 
-async function dropOldLog(sql: Sql): Promise<boolean> {
-  try {
-    const keeps = await keepsOldLog(sql)
-    await sql.query('CHECKPOINT')
-    await sql.query('SELECT pg_switch_wal()')
-    await sql.query('CHECKPOINT')
-    return !keeps
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === '42501') return false
-    throw error
+/** @param busy whether a statement runs or waits */
+export async function fileScrubber(sql: Sql, busy: () => boolean): Promise<FileScrubber> {
+  const [row] = await sql.query<{version: string}>('SELECT version() AS version')
+  if (!row || !isPGlite(row.version)) return {possible: false, run: async () => false}
+  const clean = new Map<string, string>()
+  return {possible: true, run: others => rewriteWritten(sql, {clean, busy, others})}
+}
+
+/** PGlite is the Postgres that was compiled to WebAssembly. */
+function isPGlite(version: string): boolean {
+  return /emcc|emscripten|wasm/i.test(version)
+}
+
+type Table = {name: string; writes: string}
+
+type Rewrite = {clean: Map<string, string>; busy(): boolean; others: (() => Promise<void>) | undefined}
+
+async function rewriteWritten(sql: Sql, {clean, busy, others}: Rewrite): Promise<boolean> {
+  if (busy()) return false
+  const written = (await tablesOf(sql)).filter(({name, writes}) => clean.get(name) !== writes)
+  for (const {name, writes} of written) {
+    if (busy()) return false
+    await sql.query(`VACUUM (FULL) ${name}`)
+    // As of before: what was written meanwhile counts for the next time.
+    clean.set(name, writes)
   }
+  if (busy()) return false
+  await others?.()
+  if (busy()) return false
+  await dropLog(sql)
+  return true
 }
 
-/** On a server another process drops the log, by the setting of its own; PGlite is one process, and ours. */
-async function keepsOldLog(sql: Sql): Promise<boolean> {
-  const [server] = await sql.query(`SELECT 1 FROM pg_stat_activity WHERE backend_type = 'checkpointer'`)
-  if (!server) await sql.query(`SELECT set_config('wal_recycle', 'off', false)`)
-  const [row] = await sql.query<{setting: string}>(`SELECT setting FROM pg_settings WHERE name = 'wal_recycle'`)
-  return row?.setting !== 'off'
+/**
+ * The tables with the number of rows that were ever written or deleted in them, rolled back ones included. Any dead row
+ * may hold erased text, not only those that the erasure itself deleted.
+ */
+async function tablesOf(sql: Sql): Promise<Table[]> {
+  await sql.query('SELECT pg_stat_force_next_flush()')
+  return sql.query<Table>(
+    `SELECT relname AS name, (n_tup_ins + n_tup_upd + n_tup_del)::text AS writes FROM pg_stat_user_tables
+     WHERE schemaname = current_schema() AND relname LIKE 'hf\\_%' ORDER BY relname`,
+  )
+}
+
+/** A segment that is recycled instead of dropped would keep the old pages. */
+async function dropLog(sql: Sql): Promise<void> {
+  await sql.query(`SELECT set_config('wal_recycle', 'off', false)`)
+  await sql.query('CHECKPOINT')
+  await sql.query('SELECT pg_switch_wal()')
+  await sql.query('CHECKPOINT')
 }

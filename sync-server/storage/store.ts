@@ -24,6 +24,7 @@ import type {BlobShelf} from './blob-shelf.ts'
 import type {DueChange, DueWork} from './due-work.ts'
 import type {DeviceRegister, ErasureBook, Keeping} from './erasure-book.ts'
 import type {MemoryStore} from './memory-store.ts'
+import type {FileScrubber} from './scrub.ts'
 import type {TaskBook} from './task-book.ts'
 import type {ModelCallBook, TokenStore} from './token-store.ts'
 
@@ -45,11 +46,8 @@ export interface Store {
   readonly revocations: Revocations
   /** Every record about a subject, in every table, as it stands when its turn comes. */
   records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
-  /**
-   * Rewrites the files of the database, so that nothing of what was deleted can be read from them any more. Blocks all
-   * use of its tables meanwhile. False when the host's connection may not do all of it. [RET-3]
-   */
-  scrub(): Promise<boolean>
+  /** Removes erased rows from the files of the database, where this process may. [RET-3] */
+  readonly files: FileScrubber
   /** Whether the database itself keeps tenants apart, should a statement forget to. [RET-5] */
   readonly walled: boolean
   readonly modelCalls: ModelCallBook

@@ -136,7 +136,7 @@ export function blobContract(store: () => Store): void {
     expect(await get(place, everyByte)).toBeNull()
     expect(await put(place, everyByte)).toBeNull()
     expect((await get(other, everyByte))?.bytes?.length).toBe(1024)
-    const receipt = await store().erasures.receipt({tenant: place.tenant, erasure: order.id})
-    expect(receipt?.layers).toContainEqual({name: 'blobs', removed: 1, kept: null})
+    const stored = await store().erasures.receipt({tenant: place.tenant, erasure: order.id})
+    expect(stored?.receipt.layers).toContainEqual({name: 'blobs', removed: 1, kept: null})
   })
 }

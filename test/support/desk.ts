@@ -91,6 +91,8 @@ export async function openTestServer({store: wrap, ...options}: TestServerOption
   }
   const store = await openPgStore(pgliteSql(database.db))
   const parts: SyncServerOptions = {
+    // As many erasures as tests; their files are rewritten at each sweep.
+    erasure: {rewriteEveryMs: 0},
     store,
     authenticate: jwtAuth(jwt),
     facts,

@@ -19,9 +19,6 @@ const smallAndAlone = [
   'listen_addresses=127.0.0.1',
   '-c',
   'unix_socket_directories=',
-  // What erasure asks of a host, so that no old piece of the log lies about.
-  '-c',
-  'wal_recycle=off',
 ]
 
 /**
