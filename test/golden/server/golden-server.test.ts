@@ -1,7 +1,9 @@
 import {readdirSync, readFileSync} from 'node:fs'
 import {gunzipSync} from 'node:zlib'
 import {afterEach, describe, expect, test} from 'vitest'
+import type {Passport} from '../../../runtime/protocol/passport.ts'
 import {openNodeDatabase} from '../../../runtime/storage/pglite/open-node.ts'
+import {serverEnvironment} from '../../../sync-server/environment.ts'
 import {createSyncServer, openPgStore, pgliteSql, type Sql} from '../../../sync-server/index.ts'
 import {openPostgres} from '../../../sync-server/postgres.ts'
 import {realPostgres} from '../../support/real-postgres.ts'
@@ -96,7 +98,7 @@ test('there is at least one database of each form that was ever stored', () => {
 
 describe.each(names)('a database of the build %s', name => {
   test.each(Object.keys(hosts))(
-    '[LOG-8] on %s it opens, shows all that was there and does what was due',
+    '[LOG-8] on %s it opens, shows all that was there, does what was due and finishes the open run',
     async host => {
       const {server, desk, ids, faults} = await openGolden(name, host)
       await server.start()
@@ -121,6 +123,27 @@ describe.each(names)('a database of the build %s', name => {
       const proposed = device.next('operation.proposed', proposal as never, {...device.held, step: step as never})
       expect((await device.push(server, [proposed])).verdicts).toMatchObject([{status: 'accepted'}])
       await until(async () => (await told(server, ana, session)).includes('operation.executed'))
+
+      // And it ends: the call is answered, a second step has the last word.
+      const {held, next} = device
+      const log = await logOf(server, ana, session)
+      const receipts = log.flatMap(event =>
+        !('unreadable' in event) && event.kind === 'operation.executed' ? [event.data.receipt] : [],
+      )
+      const result = {call: asked as never, outcome: 'ok' as const, output: receipts[0]!}
+      const second = {...held, step: serverEnvironment.id('step')}
+      const manifest = {events: [], answers: [], estimatedTokens: 1, promptHash: '0'.repeat(64)}
+      const reply = {content: [{type: 'text' as const, text: 'Refunded.'}], finish: 'stop' as const}
+      const rest = [
+        next('tool.returned', result, {...held, step: step as never}),
+        next('step.prepared', {number: 2, manifest}, second),
+        next('model.replied', {...reply, usage: {inputTokens: 1, outputTokens: 1}}, second),
+        next('run.completed', {outcome: 'finished'}, held),
+      ]
+      const ended = await device.push(server, rest)
+      expect(ended.verdicts).toMatchObject(rest.map(() => ({status: 'accepted'})))
+      const passport = await call<Passport>(server, ana, `/v1/runs/${ids.working.run}/passport`)
+      expect(passport.body.status).toBe('completed')
 
       for (const each of [ids.waiting, ids.working, ids.due]) {
         const events = await logOf(server, ana, each.session)
