@@ -39,14 +39,19 @@ function everyDamage(): Damage[] {
   })
 }
 
-/** The same few of all: the start of each file, and some places in between. */
+/** The same six of all, one opening each: every way, on the data, a tree, the outbox and the marker. */
 function sample(): Damage[] {
   const all = everyDamage()
-  const starts = all.filter(({way, at}) => way === 'remove' || (way === 'cut' && at === 0))
+  const first = (part: string, way: Damage['way']) => all.find(one => one.file.endsWith(part) && one.way === way)!
   const pages = all.filter(({file, at}) => file.endsWith('/data') && at > 0)
   return [
-    ...starts.filter((_, i) => i % 2 === 0),
-    ...[1, 3, 5, 6].map(part => pages[Math.floor((pages.length * part) / 7)]!),
+    first('generation.json', 'remove'),
+    first('/outbox.0', 'zero'),
+    all.find(({file, way}) => /tree\.\d$/.test(file) && way === 'remove')!,
+    ...(['cut', 'zero', 'flip'] as const).map((wanted, i) => {
+      const places = pages.filter(({way}) => way === wanted)
+      return places[Math.floor((places.length * (2 * i + 1)) / 7)]!
+    }),
   ]
 }
 
