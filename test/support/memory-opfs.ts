@@ -94,12 +94,14 @@ export class MemoryOpfs {
       getFile: async () => {
         const file = this.files.get(path)
         if (!file) throw missing(path)
-        return {lastModified: file.changedAt, text: async () => new TextDecoder().decode(file.contents)}
+        const contents = file.contents.slice()
+        return Object.assign(new Blob([contents]), {lastModified: file.changedAt})
       },
-      createSyncAccessHandle: async () => {
+      createSyncAccessHandle: async ({mode}: {mode?: string} = {}) => {
         this.fault({path, do: 'open'})
         const file = this.files.get(path)
         if (!file) throw missing(path)
+        if (mode === 'readwrite-unsafe') return this.#access(path, file)
         if (file.isOpen) throw new DOMException('in use', 'NoModificationAllowedError')
         file.isOpen = true
         return this.#access(path, file)

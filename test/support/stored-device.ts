@@ -29,10 +29,13 @@ export type StoredDevice = DeviceStorage & {
   close(): Promise<void>
 }
 
-/** The storage of a device as a browser has it, over files in memory. Opened again as a browser opens it. */
-export async function openStoredDevice(opfs: MemoryOpfs): Promise<StoredDevice> {
+/**
+ * The storage of a device as a browser has it, over files in memory. Opened again as a browser opens it. With `tookOver`,
+ * whoever had it open is frozen and holds its files.
+ */
+export async function openStoredDevice(opfs: MemoryOpfs, {tookOver = false} = {}): Promise<StoredDevice> {
   for (let attempt = 1; ; attempt++) {
-    opfs.releaseAll()
+    if (!tookOver) opfs.releaseAll()
     const stopped: HoldfastError[] = []
     try {
       const database = await openOpfs(
@@ -40,6 +43,7 @@ export async function openStoredDevice(opfs: MemoryOpfs): Promise<StoredDevice> 
         'desk',
         prepared,
         error => stopped.push(error),
+        {epoch: crypto.randomUUID(), tookOver},
       )
       return await deviceOn(database, stopped)
     } catch (error) {
