@@ -151,7 +151,12 @@ function expectationOf(issue: z.core.$ZodIssue): Expectation {
 function asExpectation(message: string): string {
   const choice = /^Invalid discriminator value\. Expected (.*)$/.exec(message)?.[1]
   if (choice) return `expected one of ${choice}`
-  return /expected/.test(message) ? message : 'expected a valid value'
+  return /expected/.test(message) ? plainMessage(message) : 'expected a valid value'
+}
+
+/** Pure: what was expected, without the name that Zod gives to the kind of the fault. */
+export function plainMessage(message: string): string {
+  return message.replace(/^(?:Invalid input|Too small|Too big): (?=expected)/, '')
 }
 
 function nearestShape({path, errors}: z.core.$ZodIssueInvalidUnion): Expectation {

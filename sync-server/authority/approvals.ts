@@ -141,8 +141,8 @@ function unknownApproval(): HoldfastError {
 }
 
 function notOpen(item: ApprovalRecord): HoldfastError {
-  const why = item.note === null ? '' : `: ${item.note}`
-  return refusedDecision(item, `This approval is ${item.status}${why}; nothing was changed.`)
+  const why = item.note === null ? '' : ` ${item.note}`
+  return refusedDecision(item, `This approval is ${item.status}; nothing was changed.${why}`)
 }
 
 function refusedDecision(item: ApprovalRecord, message: string): HoldfastError {

@@ -1,3 +1,4 @@
+import {plainMessage} from '../../runtime/protocol/errors.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import {type Json, jsonSchema} from '../../runtime/protocol/json.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
@@ -36,7 +37,7 @@ export async function prepareOperation(operations: Operations, row: LedgerRow): 
 
 function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
   const field = ['input', ...(issue?.path ?? [])].map(String).join('.')
-  return {code: 'invalid_input', reason: clip(`${field}: ${issue?.message ?? 'expected a valid value'}`)}
+  return {code: 'invalid_input', reason: clip(`${field}: ${plainMessage(issue?.message ?? 'expected a valid value')}`)}
 }
 
 /** A reason from outside, without what is shaped like a credential, cut to what an event may hold. [VIEW-5] */

@@ -152,6 +152,7 @@ describe('approvals', () => {
     const late = await decide(server, lead, item.approval, approve)
     expect(late.body.error).toMatchObject({
       code: 'refused',
+      message: 'This approval is voided; nothing was changed. A newer instruction arrived.',
       details: {status: 'voided', reason: 'A newer instruction arrived.'},
     })
     await server.idle()
