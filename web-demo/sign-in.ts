@@ -1,4 +1,7 @@
+import {addressOf} from './address.ts'
+import {navigate} from './hooks.ts'
 import {isPerson, type Person} from './people.ts'
+import type {BrowserRuntime} from './runtime-types.ts'
 import {local} from './safe-storage.ts'
 
 const key = 'demo-person'
@@ -24,4 +27,11 @@ export const signIn = {
       removeEventListener('storage', inOtherTab)
     }
   },
+}
+
+/** Signs a person in and brings the desk to their conversations. */
+export async function become(person: Person, runtime: BrowserRuntime | null): Promise<void> {
+  signIn.set(person)
+  navigate(addressOf(null), {replace: true})
+  await runtime?.switchPerson()
 }

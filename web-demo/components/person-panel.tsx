@@ -1,9 +1,9 @@
 import {useId, useState} from 'react'
 import {addressOf} from '../address.ts'
 import {navigate, type Run} from '../hooks.ts'
-import {isPerson, type Person, people, personName} from '../people.ts'
+import {isPerson, people, personName} from '../people.ts'
 import type {BrowserRuntime, PersonState} from '../runtime-types.ts'
-import {signIn} from '../sign-in.ts'
+import {become, signIn} from '../sign-in.ts'
 import {unsentWords} from '../words/person.ts'
 import {WipeDialog} from './wipe-dialog.tsx'
 
@@ -16,12 +16,6 @@ export function PersonPanel({runtime, person, run}: Props) {
   const choice = useId()
   const [wiping, setWiping] = useState(false)
   const current = person && isPerson(person.subject) ? person.subject : ''
-  const become = (next: Person) =>
-    run(async () => {
-      signIn.set(next)
-      navigate(addressOf(null), {replace: true})
-      await runtime?.switchPerson()
-    })
   const signOut = () =>
     run(async () => {
       signIn.set(null)
@@ -43,7 +37,8 @@ export function PersonPanel({runtime, person, run}: Props) {
           value={current}
           disabled={!runtime}
           onChange={event => {
-            if (isPerson(event.target.value)) void become(event.target.value)
+            const next = event.target.value
+            if (isPerson(next)) void run(() => become(next, runtime))
           }}
         >
           {current === '' && <option value="">Choose a person</option>}

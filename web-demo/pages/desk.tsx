@@ -1,4 +1,4 @@
-import {useCallback, useState} from 'react'
+import {useCallback, useState, useSyncExternalStore} from 'react'
 import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Composer} from '../components/composer.tsx'
@@ -18,9 +18,11 @@ import {RunFoot} from '../components/run-foot.tsx'
 import {SessionList} from '../components/session-list.tsx'
 import {SessionMenu} from '../components/session-menu.tsx'
 import {SidePanel} from '../components/side-panel.tsx'
+import {SignedOutNote} from '../components/signed-out-note.tsx'
 import {navigate, useAction} from '../hooks.ts'
 import {personName} from '../people.ts'
 import type {StepRef} from '../runtime-types.ts'
+import {become, signIn} from '../sign-in.ts'
 import {kept, moveToNew} from '../unsent.ts'
 import {endedWords} from '../words/closing.ts'
 import {isUnderWay} from '../words/session.ts'
@@ -33,6 +35,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const {problems, run, dismiss} = useAction()
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
+  const signedOut = useSyncExternalStore(signIn.subscribe, signIn.get) === null && device.person === null
   const {avoided, retry: retryShowing} = useAvoided(sessionId)
   const {session, view, opening, missing} = useSession(runtime, avoided ? null : sessionId, device)
   const sending = useSending(run)
@@ -89,6 +92,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           view={view}
           connection={device.connection}
           opening={device.opening}
+          signedOut={signedOut}
           left={
             <Drawer
               side="left"
@@ -121,7 +125,9 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             {standing.sentence}
           </Banner>
         )}
-        {avoided && sessionId !== null ? (
+        {signedOut ? (
+          <SignedOutNote onSignIn={person => void run(() => become(person, runtime))} />
+        ) : avoided && sessionId !== null ? (
           <CrashedNote session={sessionId} onRetry={retryShowing} />
         ) : view ? (
           <Conversation
@@ -150,7 +156,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             onContinueOffline={() => void run(async () => session?.continueOffline())}
           />
         )}
-        {avoided || (missing && kept(sendTo) === '') ? null : ended ? (
+        {signedOut || avoided || (missing && kept(sendTo) === '') ? null : ended ? (
           <EndedNote ended={ended} unsent={sessionId !== null && kept(sessionId) !== ''} onNew={goOn} />
         ) : (
           <Composer

@@ -78,6 +78,8 @@ describe('[ID-6] two persons at one browser', () => {
     for (const page of [first, second]) {
       await openPersonPanel(page)
       await page.getByText('Nobody is signed in.').waitFor()
+      await page.getByRole('heading', {name: 'You are signed out'}).waitFor()
+      expect(await page.getByLabel('Message to the agent').count()).toBe(0)
       expect(await bodyOf(page)).not.toContain('words of')
     }
     await become(first, 'Maya')
