@@ -157,8 +157,13 @@ const nobody = (): Ids => ({
 async function ask(who: Who, question: Question, ids: Ids) {
   const {method, address, body} = about(question, ids)
   const response = await server.app.request(address, {method, headers: headersOf(who), ...(body && {body})})
-  const text = Object.entries(ids).reduce((said, [name, id]) => said.replaceAll(id, `~${name}~`), await response.text())
-  return {status: response.status, body: text, headers: [...response.headers]}
+  const raw = await response.text()
+  const text = Object.entries(ids).reduce((said, [name, id]) => said.replaceAll(id, `~${name}~`), raw)
+  // The length of an answer that says the ids again is theirs.
+  const headers = [...response.headers].map(([name, value]) =>
+    name === 'content-length' ? [name, Number(value) - raw.length] : [name, value],
+  )
+  return {status: response.status, body: text, headers}
 }
 
 const read = async (who: Who, address: string) =>

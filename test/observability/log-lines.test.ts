@@ -66,7 +66,7 @@ describe('log lines of a run', () => {
       expect([line.event, runFields.filter(field => line.fields[field] === undefined)]).toEqual([line.event, []])
     }
     expect(named(onDevice!, 'run.failed')[0]).toMatchObject({level: 'warn', error: {code: 'model_failed'}})
-    expect(named(onServer!, 'model.failed')[0]?.error).toEqual({code: 'model_failed', system: 'refused'})
+    expect(named(onServer!, 'model.failed')[0]?.error).toEqual({code: 'model_failed', system: 'refused 400 Error'})
   })
 
   test('[VIEW-5] nothing that anybody wrote is in any line', () => {
