@@ -63,6 +63,7 @@ import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import {readEntry, readHistory} from './read-history.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {SessionListing} from './session-listing.ts'
+import {showBranchesOnArrival} from './show-branches.ts'
 import {effectsAfter} from './standing.ts'
 import {plainStorage, type StoragePart, StorageStatus} from './storage-status.ts'
 import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
@@ -478,6 +479,7 @@ class DeviceRuntime {
     )
     this.#log.watch(session.log, session.loop)
     this.#memory?.look(session.log)
+    showBranchesOnArrival(session, this.#sessions)
     session.log.onChange(() => {
       this.#memory?.look(session.log)
       this.#sync?.touch(id)

@@ -170,7 +170,10 @@ describe('credentials', () => {
       ['askSupplier', 'error'],
       ['refundOrder', 'error'],
     ])
-    expect(view.entries.at(-1)).toMatchObject({type: 'notice', text: 'Incorrect API key provided: [removed]'})
+    expect(view.entries.at(-1)).toMatchObject({
+      type: 'notice',
+      text: 'The connection to the model broke off before the reply was complete.',
+    })
     expect(errors.length).toBeGreaterThanOrEqual(4)
   })
 
