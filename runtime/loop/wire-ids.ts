@@ -1,3 +1,4 @@
+import {canonicalJson} from '../protocol/canonical-json.ts'
 import type {CallId} from '../protocol/ids.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 
@@ -11,9 +12,10 @@ type Call = Extract<ReplyPart, {type: 'call'}>
 export function wireIdsOf(calls: readonly Call[]): ReadonlyMap<CallId, string> {
   const ids = new Map<CallId, string>()
   const taken = new Set<string>()
-  for (const {call, providerCall, providerMetadata} of calls) {
+  for (const part of calls) {
+    const {call, providerCall, providerMetadata} = part
     const own = providerMetadata && /^[A-Za-z0-9_-]{1,40}$/.test(providerCall) && !taken.has(providerCall)
-    const id = own ? providerCall : unused(shortId(call), taken)
+    const id = own ? providerCall : unused(shortId(part), taken)
     taken.add(id)
     ids.set(call, id)
   }
@@ -23,15 +25,29 @@ export function wireIdsOf(calls: readonly Call[]): ReadonlyMap<CallId, string> {
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const length = 9
 
-/** From the random end of the call's UUID: 52 bits. */
-function shortId(call: CallId): string {
-  let rest = Number.parseInt(call.replaceAll('-', '').slice(-13), 16) || 0
+/**
+ * Made of what the call says and not of our own id of it: work that is kept as a branch has new ids, and what its model
+ * was shown must still be built again byte for byte. [CUS-4]
+ */
+function shortId({tool, providerCall, input}: Call): string {
+  let rest = hash52(canonicalJson([tool, providerCall, input ?? null]))
   let id = ''
   for (let i = 0; i < length; i++) {
     id = letters[rest % letters.length] + id
     rest = Math.floor(rest / letters.length)
   }
   return id
+}
+
+/** Two FNV-1a hashes of 26 bits each: even distribution is all that is asked of it. */
+function hash52(text: string): number {
+  return fnv26(text, 0x811c9dc5) * 2 ** 26 + fnv26(text, 0x01234567)
+}
+
+function fnv26(text: string, start: number): number {
+  let hash = start
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return (hash >>> 0) & 0x3ffffff
 }
 
 function unused(id: string, taken: ReadonlySet<string>): string {
