@@ -20,22 +20,22 @@ export type ErasedFilesOptions = {
 
 /** Who removes erased rows from the files of the database, and when. */
 export type ErasedFiles = {
-  /** False on Postgres, and where the host has turned it off. */
-  rewritten: boolean
+  /** Whether the server rewrites them: not on Postgres, nor where the host has turned it off. */
+  rewritten(): boolean
   rewriteEveryMs: number
   /** Null: not stated. */
   goneAfterMs: number | null
 }
 
 /** @throws HoldfastError `misconfigured` for a time that is no number of milliseconds */
-export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: boolean): ErasedFiles {
+export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: () => boolean): ErasedFiles {
   const {rewriteFiles = true, rewriteEveryMs = 300_000, filesGoneAfterMs} = options
   for (const [name, ms] of Object.entries({rewriteEveryMs, filesGoneAfterMs: filesGoneAfterMs ?? 0})) {
     if (!Number.isFinite(ms) || ms < 0) {
       throw new HoldfastError('misconfigured', `erasure.${name}: expected milliseconds, zero or more, got ${ms}.`)
     }
   }
-  return {rewritten: isPGlite && rewriteFiles, rewriteEveryMs, goneAfterMs: filesGoneAfterMs ?? null}
+  return {rewritten: () => rewriteFiles && isPGlite(), rewriteEveryMs, goneAfterMs: filesGoneAfterMs ?? null}
 }
 
 /** The receipt with the reason why files are outstanding, and until when they are. [RET-2] */
@@ -46,7 +46,7 @@ export function withFilesReason({receipt, erasedAt}: StoredReceipt, files: Erase
 }
 
 function reasonOf({rewritten, goneAfterMs}: ErasedFiles): string {
-  if (rewritten) return 'Files of the database: the server rewrites them when the database is idle.'
+  if (rewritten()) return 'Files of the database: the server rewrites them when the database is idle.'
   const kept =
     'Files of the database: erased rows stay in them until autovacuum, until write-ahead log segments are reused and until backups expire.'
   return goneAfterMs === null

@@ -294,6 +294,6 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
 function eraserOf({roles, erasure, store}: SyncServerOptions): Omit<Eraser, keyof Authority | 'layers'> {
   return {
     operatorRole: roles?.operator ?? 'operator',
-    files: erasedFilesOf(erasure, store.files.possible),
+    files: erasedFilesOf(erasure, () => store.files.possible),
   }
 }

@@ -45,7 +45,7 @@ function rewriter({store, environment, files, layers}: FileSweep): () => Promise
   return async () => {
     const startedAt = environment.now()
     // A clock that was set back does not prolong the pause.
-    if (!files.rewritten || Math.abs(startedAt - pause.from) < pause.ms) return 0
+    if (!files.rewritten() || Math.abs(startedAt - pause.from) < pause.ms) return 0
     // Listed first: what is erased meanwhile waits for the next rewrite.
     const refs = await store.erasures.filesWaiting(startedAt, page)
     if (refs.length === 0) return 0
