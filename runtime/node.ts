@@ -9,6 +9,7 @@ import {personFolders} from './device/person-folders.ts'
 import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
+import {type EditOutbox, flushEdits} from './page/edit-outbox.ts'
 import type {Runtime} from './page/open-runtime.ts'
 import {memoryPeople, type Place} from './page/people.ts'
 import {type Opened, Persons} from './page/persons.ts'
@@ -112,10 +113,12 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
         ...(retryDelayMs !== undefined && {retryDelayMs}),
       }),
     )
+    const edits = new Set<EditOutbox>()
     return {
-      parts: {service: device.service, listen: feed.listen, onOwnerChange: () => () => undefined, environment},
+      parts: {service: device.service, listen: feed.listen, onOwnerChange: () => () => undefined, environment, edits},
       extra: database.db,
       async close() {
+        await flushEdits(edits)
         await device.close()
         await database.close()
       },

@@ -4,11 +4,12 @@ import {App} from './app.tsx'
 import {browserServices} from './browser-services.ts'
 import {endMarksWithPage} from './crash-mark.ts'
 import {registerServiceWorker} from './register-service-worker.ts'
-import {warnBeforeLosing} from './unsent.ts'
+import {forgetWithOtherTabs, warnBeforeLosing} from './unsent.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element "root".')
 createRoot(root).render(<App services={browserServices} />)
 endMarksWithPage()
 warnBeforeLosing()
+forgetWithOtherTabs()
 registerServiceWorker()

@@ -9,31 +9,39 @@ const onlyHere = new Map<string, SendIds>()
 
 /**
  * The ids under which a text is sent. They stay the same until it is known what became of it, across failed tries and a
- * reload, so that the conversation holds it once however often Enter was pressed.
+ * reload, so that the conversation holds it once however often Enter was pressed. They belong to one person, as the text
+ * does. [ID-6]
  */
-export function sendIds(key: string, text: string): SendIds {
-  const known = onlyHere.get(key) ?? stored(key)
+export function sendIds(person: string, key: string, text: string): SendIds {
+  const name = nameOf(person, key)
+  const known = onlyHere.get(name) ?? stored(name)
   if (known?.text === text) return known
   const ids = {text, message: newEventId(), session: newSessionId()}
-  onlyHere.set(key, ids)
-  local.write(nameOf(key), JSON.stringify(ids))
+  onlyHere.set(name, ids)
+  local.write(name, JSON.stringify(ids))
   return ids
 }
 
 /** It is known what became of the text: the next one is another message, were it the same words. */
-export function forgetSendIds(key: string): void {
-  onlyHere.delete(key)
-  local.remove(nameOf(key))
+export function forgetSendIds(person: string, key: string): void {
+  onlyHere.delete(nameOf(person, key))
+  local.remove(nameOf(person, key))
 }
 
-function stored(key: string): SendIds | undefined {
+export function forgetSendIdsOf(person: string): void {
+  const own = nameOf(person, '')
+  for (const name of [...onlyHere.keys()]) if (name.startsWith(own)) onlyHere.delete(name)
+  for (const name of local.keys()) if (name.startsWith(own)) local.remove(name)
+}
+
+function stored(name: string): SendIds | undefined {
   try {
-    return sendIdsSchema.parse(JSON.parse(local.read(nameOf(key)) ?? ''))
+    return sendIdsSchema.parse(JSON.parse(local.read(name) ?? ''))
   } catch {
     return undefined
   }
 }
 
-function nameOf(key: string): string {
-  return `send-ids:${key}`
+function nameOf(person: string, key: string): string {
+  return `send-ids:${person}:${key}`
 }

@@ -1,5 +1,7 @@
+import {useState} from 'react'
+import {pagePerson} from './page-person.ts'
 import {local} from './safe-storage.ts'
-import {signIn} from './sign-in.ts'
+import {forgetSendIdsOf} from './send-ids.ts'
 
 /** Texts that the browser did not keep: it forbids storage, or the text is larger than it may be there. */
 const onlyHere = new Map<string, string>()
@@ -7,41 +9,60 @@ const onlyHere = new Map<string, string>()
 /** Characters that are written to `localStorage` at every keystroke; it holds about 5 million for the whole site. */
 const mostKept = 500_000
 
-/** Text that a person typed and did not send, by conversation; "new" is the one that has not started. It outlives the page. */
-export function kept(key: string): string {
-  return onlyHere.get(nameOf(key)) ?? local.read(nameOf(key)) ?? ''
+/** Text that one person typed and did not send, by conversation; "new" is the one that has not started. It outlives the page. */
+export type Drafts = {
+  kept(key: string): string
+  /** False when the text is kept only as long as this page is open. */
+  keep(key: string, text: string): boolean
+  /** What was typed where nothing can be sent any more goes to the next conversation, after what waits there already. */
+  moveToNew(key: string): void
+  /** All that was typed into a conversation and not sent or stored. */
+  forget(session: string): void
 }
 
-/** False when the text is kept only as long as this page is open. */
-export function keep(key: string, text: string): boolean {
-  onlyHere.delete(nameOf(key))
-  if (text !== '' && text.length <= mostKept && local.write(nameOf(key), text)) return true
-  // An earlier text must not come back in place of this one.
-  local.remove(nameOf(key))
-  if (text === '') return true
-  onlyHere.set(nameOf(key), text)
-  return false
+/** They stay this person's, whoever is signed in when a late answer writes to them. [ID-6] */
+export function draftsOf(person: string): Drafts {
+  const nameOf = (key: string) => `${prefixOf(person)}${key}`
+  const kept = (key: string) => onlyHere.get(nameOf(key)) ?? local.read(nameOf(key)) ?? ''
+  const keep = (key: string, text: string) => {
+    onlyHere.delete(nameOf(key))
+    if (text !== '' && text.length <= mostKept && local.write(nameOf(key), text)) return true
+    // An earlier text must not come back in place of this one.
+    local.remove(nameOf(key))
+    if (text === '') return true
+    onlyHere.set(nameOf(key), text)
+    return false
+  }
+  return {
+    kept,
+    keep,
+    moveToNew(key) {
+      if (kept('new') === '') keep('new', kept(key))
+      else if (kept(key) !== '') keep('new', `${kept('new')}\n\n${kept(key)}`)
+      keep(key, '')
+    },
+    forget: session => drop(name => name === nameOf(session) || name.startsWith(`${nameOf(session)}:`)),
+  }
 }
 
-/** What was typed where nothing can be sent any more goes on in the next conversation; what waits there already stays. */
-export function moveToNew(key: string): void {
-  if (kept('new') === '') keep('new', kept(key))
-  else if (kept(key) !== '') keep('new', `${kept('new')}\n\n${kept(key)}`)
-  keep(key, '')
+/** The drafts of the person for whom this part of the page was made. */
+export function useDrafts(): Drafts {
+  return useState(() => draftsOf(pagePerson.get()))[0]
 }
 
-/** All that was typed into a conversation and not sent or stored. */
-export function forgetUnsent(session: string): void {
-  const isOfSession = (name: string) => name === nameOf(session) || name.startsWith(`${nameOf(session)}:`)
-  for (const name of [...onlyHere.keys()]) if (isOfSession(name)) onlyHere.delete(name)
-  for (const name of local.keys()) if (isOfSession(name)) local.remove(name)
-}
+const wipedKey = 'demo-wiped'
 
-/** All that a person has typed at this browser and not sent. */
+/** All that a person has typed at this browser and not sent, in every tab. */
 export function forgetUnsentOf(person: string): void {
-  const own = `unsent:${person}:`
-  for (const name of [...onlyHere.keys()]) if (name.startsWith(own)) onlyHere.delete(name)
-  for (const name of local.keys()) if (name.startsWith(own)) local.remove(name)
+  dropAllOf(person)
+  local.write(wipedKey, `${Date.now()} ${person}`)
+}
+
+/** Other tabs hold texts in memory that no storage shows. */
+export function forgetWithOtherTabs(): void {
+  addEventListener('storage', ({key, newValue}) => {
+    if (key === wipedKey && newValue) dropAllOf(newValue.slice(newValue.indexOf(' ') + 1))
+  })
 }
 
 /** The text of a shared document that was too long to be stored. */
@@ -56,6 +77,16 @@ export function warnBeforeLosing(): void {
   })
 }
 
-function nameOf(key: string): string {
-  return `unsent:${signIn.get() ?? 'nobody'}:${key}`
+function prefixOf(person: string): string {
+  return `unsent:${person}:`
+}
+
+function dropAllOf(person: string): void {
+  drop(name => name.startsWith(prefixOf(person)))
+  forgetSendIdsOf(person)
+}
+
+function drop(isMeant: (name: string) => boolean): void {
+  for (const name of [...onlyHere.keys()]) if (isMeant(name)) onlyHere.delete(name)
+  for (const name of local.keys()) if (isMeant(name)) local.remove(name)
 }

@@ -2,7 +2,10 @@ import type {Frames, RuntimeService} from '../device/runtime-service.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {PageParts} from './page-parts.ts'
 
-/** Parts that end with the person: no call reaches their database afterwards, and no answer or frame the page. [ID-6] */
+/**
+ * Parts that end with the person: no call reaches their database afterwards, and no answer or frame the page. Only edits
+ * that were typed before are still stored, in the database that they belong to, until it is closed. [ID-6]
+ */
 export function boundParts(parts: PageParts, isOpen: () => boolean): PageParts {
   return {
     ...parts,
@@ -25,16 +28,17 @@ function boundService(service: RuntimeService, isOpen: () => boolean): RuntimeSe
     get(target, name) {
       // A promise resolved with this object would ask for `then`.
       if (typeof name === 'symbol' || name === 'then') return undefined
+      const outlives = name === 'updateDocument'
       return async (...args: unknown[]) => {
-        if (!isOpen()) throw gone()
+        if (!isOpen() && !outlives) throw personGone()
         const answer = await (Reflect.get(target, name) as Method).apply(target, args)
-        if (!isOpen()) throw gone()
+        if (!isOpen() && !outlives) throw personGone()
         return answer
       }
     },
   })
 }
 
-function gone(): HoldfastError {
+export function personGone(): HoldfastError {
   return new HoldfastError('unauthenticated', 'This belongs to a person who is no longer signed in here.')
 }

@@ -54,7 +54,8 @@ export function signedOut(people: People): People {
 export function wiping(people: People, place: Place): People {
   const known = people.known.filter(each => each.place !== place)
   const cut = people.cut.filter(each => each !== place)
-  return {current: null, known, cut, removing: [...new Set([...people.removing, place])]}
+  const current = people.current === place ? null : people.current
+  return {current, known, cut, removing: [...new Set([...people.removing, place])]}
 }
 
 export function withOnline(people: People, place: Place, online: boolean): People {

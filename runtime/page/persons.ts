@@ -4,7 +4,7 @@ import {withDeadline} from '../platform/deadline.ts'
 import {createObservable} from '../platform/observable.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {isSamePerson, type Person} from '../protocol/person.ts'
-import {boundParts} from './bound-parts.ts'
+import {boundParts, personGone} from './bound-parts.ts'
 import {latest} from './latest.ts'
 import type {PageParts} from './page-parts.ts'
 import {createSessions} from './page-runtime.ts'
@@ -106,10 +106,15 @@ export class Persons<Extra> {
     }
   }
 
-  /** What is open once a change under way is over. */
+  /**
+   * What is open once a change that has begun is over. A call that was made while one person's database was open is
+   * refused when another's is open by then: what one person asked for is never done in the name of the next.
+   */
   async ready(): Promise<Current<Extra>> {
+    const asked = this.#current?.place
     const fault = await this.#turn.then(() => null, HoldfastError.from)
-    if (this.#current) return this.#current
+    if (this.#current && (asked ?? this.#current.place) === this.#current.place) return this.#current
+    if (this.#current) throw personGone()
     if (this.#closed) throw new HoldfastError('peer_gone', 'This runtime was closed.')
     throw fault ?? new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
   }
@@ -140,7 +145,9 @@ export class Persons<Extra> {
 
   async signOut(): Promise<{unsent: number}> {
     const unsent = await this.unsent()
-    await this.host.index.change(signedOut)
+    const place = this.#current?.place
+    // Another tab may have brought somebody else meanwhile.
+    await this.host.index.change(people => (people.current === (place ?? people.current) ? signedOut(people) : people))
     await this.follow()
     return {unsent}
   }

@@ -14,6 +14,7 @@ const tokens = new Map<string, {tenant: string; subject: string}>()
 let shop: TestServer
 let url: string
 let reachable = true
+let beforeMe: () => void = () => undefined
 let asked: string[] = []
 let httpServer: {close(): void}
 beforeAll(async () => {
@@ -28,6 +29,7 @@ beforeAll(async () => {
   const {serve} = await import('@hono/node-server')
   const fetch = async (request: Request) => {
     asked.push(`${request.method} ${new URL(request.url).pathname} ${request.headers.get('authorization')}`)
+    if (request.url.endsWith('/v1/me')) beforeMe()
     return reachable ? shop.server.fetch(request) : new Response('down', {status: 502})
   }
   url = await new Promise(resolve => {
@@ -52,6 +54,7 @@ let open: NodeRuntime[] = []
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-persons-'))
   reachable = true
+  beforeMe = () => undefined
   asked = []
 })
 afterEach(async () => {
@@ -255,6 +258,33 @@ describe('[ID-6] a change of person in a running runtime', () => {
     token = ana
     await reopened.switchPerson()
     expect(await titles(reopened, list => list.length === 1)).toEqual(['mine'])
+  })
+})
+
+describe('[ID-6] what was typed and is not stored yet', () => {
+  test('is stored for the person who typed it, however soon they leave', async () => {
+    const [ana, ben] = [signIn(), signIn()]
+    let token = ana
+    const runtime = await device(async () => token)
+    const id = await say(runtime, 'with a draft')
+    await personIs(runtime, subjectOf(ana))
+    const draft = (await runtime.openSession({session: id})).document('draft')
+    let later: Promise<void> = Promise.resolve()
+    beforeMe = () => {
+      beforeMe = () => undefined
+      later = draft.edit('Dear Lena,')
+    }
+    token = ben
+    await draft.edit('Dear')
+    await runtime.switchPerson()
+    await later
+    await personIs(runtime, subjectOf(ben))
+    token = ana
+    await runtime.switchPerson()
+    const texts: string[] = []
+    const stop = (await runtime.openSession({session: id})).document('draft').subscribe(text => texts.push(text))
+    await expect.poll(() => texts.at(-1)).toBe('Dear Lena,')
+    stop()
   })
 })
 

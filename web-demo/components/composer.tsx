@@ -2,7 +2,7 @@ import {type KeyboardEvent, useRef, useState} from 'react'
 import {limits} from '../../runtime/index.ts'
 import {sendsOn} from '../enter.ts'
 import type {BusyPolicy} from '../runtime-types.ts'
-import {keep, kept} from '../unsent.ts'
+import {useDrafts} from '../unsent.ts'
 import {Icon} from './icon.tsx'
 import {isOver, OverLimit} from './over-limit.tsx'
 import {PolicyChoice} from './policy-choice.tsx'
@@ -106,6 +106,7 @@ export function Composer({keptUnder, underWay, waiting, onSend, onTakeBack, onSt
  * under the same key meanwhile: its text stays in the store, and what was sent from here still leaves this field.
  */
 function useKeptText(key: string) {
+  const {keep, kept} = useDrafts()
   const [held, setHeld] = useState({key, text: kept(key), isKept: true})
   const text = held.key === key ? held.text : kept(key)
   const setText = (next: string) => {

@@ -1,30 +1,34 @@
-import {Fragment, type ReactNode, useEffect, useState} from 'react'
+import {Fragment, type ReactNode, useEffect, useSyncExternalStore} from 'react'
+import {addressOf} from '../address.ts'
+import {pageMarks} from '../crash-mark.ts'
+import {navigate} from '../hooks.ts'
+import {pagePerson} from '../page-person.ts'
 import type {Services} from '../services.ts'
 
-/** Begins the page anew whenever somebody leaves, so that nothing of theirs stays on the screen for the next person. */
+/** Starts the page anew when the person changes, so that nothing of one person stays on the screen for the next. [ID-6] */
 export function PersonBoundary({services, children}: {services: Services; children: ReactNode}) {
-  const [left, setLeft] = useState(0)
+  const person = useSyncExternalStore(pagePerson.subscribe, pagePerson.get)
   useEffect(() => {
     let stop: (() => void) | null = null
     let over = false
-    let here: string | null = null
-    const look = (runtime: Awaited<ReturnType<Services['runtime']>>) => {
-      if (over) return
-      const follow = () => {
-        const person = runtime.person.get()
-        const subject = person?.subject ?? null
-        if (here !== null && subject !== here) setLeft(count => count + 1)
-        here = subject
-      }
-      follow()
-      stop = runtime.person.subscribe(follow)
-    }
-    // Whoever shows the runtime tells why it could not be opened.
-    services.runtime().then(look, () => undefined)
+    // The page that shows the runtime says why it could not be opened.
+    services.runtime().then(
+      runtime => {
+        if (!over) stop = pagePerson.follow(runtime.person)
+      },
+      () => undefined,
+    )
     return () => {
       over = true
       stop?.()
     }
   }, [services])
-  return <Fragment key={left}>{children}</Fragment>
+  useEffect(() => pagePerson.subscribe(leave), [])
+  return <Fragment key={person}>{children}</Fragment>
+}
+
+/** The address and the mark of what was being shown belong to the person who has left. */
+function leave(): void {
+  pageMarks.end()
+  if (new URL(location.href).searchParams.has('session')) navigate(addressOf(null), {replace: true})
 }

@@ -3,7 +3,7 @@ import {useEffect, useMemo, useRef, useState} from 'react'
 import {HoldfastError, limits} from '../../runtime/index.ts'
 import type {Run} from '../hooks.ts'
 import type {Session, SharedDocument} from '../runtime-types.ts'
-import {documentKey, keep, kept} from '../unsent.ts'
+import {documentKey, useDrafts} from '../unsent.ts'
 import {type DocumentName, documentWords, draftDocument, planDocument} from '../words/draft.ts'
 
 const names = [draftDocument, planDocument] as const
@@ -53,6 +53,7 @@ type EditorProps = {
 
 function Editor({document, name, keptUnder, run}: EditorProps) {
   const field = useRef<HTMLTextAreaElement>(null)
+  const {keep, kept} = useDrafts()
   const {fault, write} = useWrite(document, keptUnder)
   const [left, setLeft] = useState(() => kept(keptUnder))
   useEffect(() => document.subscribe(text => field.current && show(field.current, text)), [document])
@@ -90,6 +91,7 @@ function Editor({document, name, keptUnder, run}: EditorProps) {
 
 /** Gives every change to the document; a text that it does not take stays in the field and is kept. */
 function useWrite(document: SharedDocument, keptUnder: string) {
+  const {keep} = useDrafts()
   const [fault, setFault] = useState<string | null>(null)
   const last = useRef('')
   const write = (text: string) => {

@@ -23,7 +23,7 @@ import {navigate, useAction} from '../hooks.ts'
 import {personName} from '../people.ts'
 import type {StepRef} from '../runtime-types.ts'
 import {become, signIn} from '../sign-in.ts'
-import {kept, moveToNew} from '../unsent.ts'
+import {useDrafts} from '../unsent.ts'
 import {endedWords} from '../words/closing.ts'
 import {isUnderWay} from '../words/session.ts'
 import {standingSentence} from '../words/standing.ts'
@@ -36,6 +36,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
   const runtime = useRuntime(run)
   const device = useDevice(runtime)
   const signedOut = useSyncExternalStore(signIn.subscribe, signIn.get) === null && device.person === null
+  const {kept, moveToNew} = useDrafts()
   const {avoided, retry: retryShowing} = useAvoided(sessionId)
   const {session, view, opening, missing} = useSession(runtime, avoided ? null : sessionId, device)
   const sending = useSending(run)

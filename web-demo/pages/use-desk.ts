@@ -13,7 +13,7 @@ import type {
   SessionView,
 } from '../runtime-types.ts'
 import {useServices} from '../services.ts'
-import {forgetUnsent, kept} from '../unsent.ts'
+import {useDrafts} from '../unsent.ts'
 import {type Missing, missingWords} from '../words/missing.ts'
 import {markedSubscription, useShown} from './use-crash-marks.ts'
 
@@ -94,20 +94,22 @@ export function useSession(
 
 /** Opens the conversation that was used last, once, when the address names none and no new one has been begun. */
 export function useResumeLatest(sessions: SessionListItem[] | null, id: string | null): void {
+  const {kept} = useDrafts()
   const [done, setDone] = useState(id !== null)
   useEffect(() => {
     if (done || sessions === null) return
     setDone(true)
     const latest = sessions.find(session => !pageMarks.crashed(session.id))
     if (latest && id === null && kept('new') === '') navigate(addressOf(latest.id), {replace: true})
-  }, [done, sessions, id])
+  }, [done, sessions, id, kept])
 }
 
 /** What was typed into a conversation and never sent is a copy of what is erased with it. [RET-2] */
 export function useErasedUnsent(sessions: SessionListItem[] | null): void {
+  const {forget} = useDrafts()
   useEffect(() => {
-    for (const {id, erased} of sessions ?? []) if (erased) forgetUnsent(id)
-  }, [sessions])
+    for (const {id, erased} of sessions ?? []) if (erased) forget(id)
+  }, [sessions, forget])
 }
 
 /** The first words, cut between words, so that the list can be told apart. */

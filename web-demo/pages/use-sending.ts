@@ -2,6 +2,7 @@ import {useCallback, useState} from 'react'
 import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import {navigate, type Run} from '../hooks.ts'
+import {pagePerson} from '../page-person.ts'
 import type {BrowserRuntime, BusyPolicy, Session} from '../runtime-types.ts'
 import {forgetSendIds, sendIds} from '../send-ids.ts'
 import {useServices} from '../services.ts'
@@ -22,7 +23,8 @@ export type Sending = {
 
 /**
  * Sends each text to the conversation that it was typed for, once, as soon as that is open: whatever else is opened
- * meanwhile. A text that cannot be sent stays where it was typed.
+ * meanwhile. A text that cannot be sent stays where it was typed. When the person leaves, what waits is not sent: it stays
+ * with what they have not sent, for when they are back. [ID-6]
  */
 export function useSending(run: Run): Sending {
   const services = useServices()
@@ -39,18 +41,24 @@ export function useSending(run: Run): Sending {
     async (key: SendKey, text: string, policy: BusyPolicy = 'steer') => {
       let sent = false
       const stop = new AbortController()
+      const person = pagePerson.get()
+      const stopWatching = pagePerson.subscribe(() => stop.abort())
       await run(async () => {
         note(key, stop)
         try {
           const runtime = await services.runtime()
-          const session = await openFor(runtime, key, text, stop.signal)
+          const session = await openFor(runtime, {person, key, text}, stop.signal)
           if (!session) return
           note(key, null)
-          const taken = await session.send(text, {policy, id: sendIds(key, text).message})
-          forgetSendIds(key)
+          const taken = await session.send(text, {policy, id: sendIds(person, key, text).message})
+          forgetSendIds(person, key)
           sent = true
-          if (taken.id !== key && isShown(key)) navigate(addressOf(taken.id))
+          if (taken.id !== key && !stop.signal.aborted && isShown(key)) navigate(addressOf(taken.id))
+        } catch (error) {
+          // Who has left is told nothing, and who is here now did not write it.
+          if (pagePerson.get() === person) throw error
         } finally {
+          stopWatching()
           note(key, null)
         }
       }, `send:${key}`)
@@ -65,24 +73,37 @@ export function useSending(run: Run): Sending {
   }
 }
 
+type Typed = {person: string; key: SendKey; text: string}
+
 /** The session that the text goes to, once it is open; null when the text was taken back before. */
 async function openFor(
   runtime: BrowserRuntime,
-  key: SendKey,
-  text: string,
+  {person, key, text}: Typed,
   stop: AbortSignal,
 ): Promise<Session | null> {
   while (!stop.aborted) {
     await untilValue(runtime.opening, ({state}) => state === 'open' || state === 'failed', stop)
+    await untilNamed(runtime, stop)
     if (stop.aborted) break
     try {
       if (key !== newConversation) return await runtime.openSession({session: key})
-      return await runtime.openSession({agent: 'desk', title: titleFrom(text), id: sendIds(key, text).session})
+      return await runtime.openSession({agent: 'desk', title: titleFrom(text), id: sendIds(person, key, text).session})
     } catch (error) {
       if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) throw error
     }
   }
   return null
+}
+
+/** On a new device nobody is known until the server has named somebody, and that may be another person than expected. */
+async function untilNamed(runtime: BrowserRuntime, stop: AbortSignal): Promise<void> {
+  if (runtime.person.get() || runtime.opening.get().state !== 'open') return
+  const named = new AbortController()
+  const unsubscribe = runtime.person.subscribe(() => named.abort())
+  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
+  const end = AbortSignal.any([stop, named.signal, AbortSignal.timeout(connectionMs)])
+  await untilValue(connection, ({state}) => ['cut', 'unreachable', 'unauthenticated'].includes(state), end)
+  unsubscribe()
 }
 
 /** A connection that is not there by then is no reason to wait any longer without a word. */

@@ -1,5 +1,6 @@
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
+import {openClosedTab} from './support/closed-tab.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, transcript, untilBarSays} from './support/desk-page.ts'
 
@@ -13,27 +14,6 @@ beforeAll(async () => {
   session = new URL(page.url()).searchParams.get('session') ?? ''
   await page.close()
 })
-
-/** A tab whose worker hears nothing until `letGo`, so that the desk stays closed for as long as a test needs. */
-async function openClosed(path: string): Promise<{page: Page; letGo(): Promise<void>}> {
-  const page = await site.context.newPage()
-  await page.addInitScript(() => {
-    const post = Worker.prototype.postMessage
-    const held: [Worker, unknown[]][] = []
-    let open = false
-    const send = (worker: Worker, args: unknown[]) => Reflect.apply(post, worker, args)
-    Worker.prototype.postMessage = function (this: Worker, ...args: unknown[]) {
-      if (open) send(this, args)
-      else held.push([this, args])
-    }
-    Reflect.set(window, 'letWorkerGo', () => {
-      open = true
-      for (const [worker, args] of held) send(worker, args)
-    })
-  })
-  await page.goto(site.url + path)
-  return {page, letGo: () => page.evaluate(() => Reflect.get(window, 'letWorkerGo')())}
-}
 
 const composer = (page: Page) => page.getByLabel('Message to the agent')
 const waiting = (page: Page) => page.getByText('This is sent as soon as the conversation is open.')
@@ -53,7 +33,7 @@ const said = async (page: Page) => (await transcript(page)).filter(line => line.
 
 describe('a message sent before the desk is open', () => {
   test('[RUN-3] waits in sight, and goes to the conversation that it was typed for', async () => {
-    const {page, letGo} = await openClosed(`/?session=${session}`)
+    const {page, letGo} = await openClosedTab(site, `/?session=${session}`)
     await press(page, 'And where is B22?')
     expect(await composer(page).inputValue()).toBe('And where is B22?')
     await letGo()
@@ -65,7 +45,7 @@ describe('a message sent before the desk is open', () => {
   })
 
   test('[LOG-3] begins one conversation with one message, however often Enter is pressed', async () => {
-    const {page, letGo} = await openClosed('/')
+    const {page, letGo} = await openClosedTab(site, '/')
     await press(page, 'Where is order C40?')
     await composer(page).press('Enter')
     await composer(page).press('Enter')
@@ -78,7 +58,7 @@ describe('a message sent before the desk is open', () => {
   })
 
   test('[RUN-3] stays with its conversation while another one is looked at', async () => {
-    const {page, letGo} = await openClosed(`/?session=${session}`)
+    const {page, letGo} = await openClosedTab(site, `/?session=${session}`)
     await press(page, 'Thank you.')
     await page.getByRole('button', {name: 'New conversation'}).click()
     await waiting(page).waitFor({state: 'detached'})
@@ -96,7 +76,7 @@ describe('a message sent before the desk is open', () => {
   })
 
   test('[RUN-9] to a conversation that does not exist stays in the field, and begins nothing', async () => {
-    const {page, letGo} = await openClosed('/?session=ses_01a2293e-cf2c-766e-b3d8-665b9d715c52')
+    const {page, letGo} = await openClosedTab(site, '/?session=ses_01a2293e-cf2c-766e-b3d8-665b9d715c52')
     await press(page, 'Is anybody there?')
     await letGo()
     await page.getByRole('alert').first().waitFor()
@@ -106,7 +86,7 @@ describe('a message sent before the desk is open', () => {
   })
 
   test('[RUN-3] can be taken back', async () => {
-    const {page, letGo} = await openClosed(`/?session=${session}`)
+    const {page, letGo} = await openClosedTab(site, `/?session=${session}`)
     await press(page, 'Never mind.')
     await page.getByRole('button', {name: 'Take back'}).click()
     await waiting(page).waitFor({state: 'detached'})

@@ -1,0 +1,61 @@
+import {describe, expect, test} from 'vitest'
+import {memoryPeople} from '../../runtime/page/people.ts'
+import {type Opened, Persons} from '../../runtime/page/persons.ts'
+import type {Person} from '../../runtime/protocol/person.ts'
+
+const ana = {tenant: 'shop', subject: 'ana'} as Person
+const ben = {tenant: 'shop', subject: 'ben'} as Person
+
+/** Databases that hold nothing, and an index that a test may look into while it is read. */
+function personsOf(onRead: () => void) {
+  const index = memoryPeople()
+  const open = async (_: string, person: Person | null): Promise<Opened<null>> => ({
+    parts: {
+      service: new Proxy({} as never, {get: () => async () => person && {...person, unsent: 0}}),
+      listen: () => () => undefined,
+      onOwnerChange: () => () => undefined,
+      environment: {now: () => 0, id: () => ''} as never,
+    },
+    extra: null,
+    close: async () => undefined,
+  })
+  return new Persons<null>({
+    index: {
+      ...index,
+      read: async () => {
+        onRead()
+        return index.read()
+      },
+    },
+    open,
+    remove: async () => true,
+    me: async () => null,
+    onOther: () => undefined,
+  })
+}
+
+describe('[ID-6] a change of person', () => {
+  test('refuses a call that the earlier person made while it was under way', async () => {
+    const calls: {whose: unknown; answer: Promise<unknown>}[] = []
+    let isChanging = false
+    const persons: Persons<null> = personsOf(() => {
+      if (!isChanging || !persons.current) return
+      calls.push({
+        whose: persons.current.place,
+        answer: persons.ready().then(
+          ({place}) => place,
+          ({code}) => code,
+        ),
+      })
+    })
+    await persons.start()
+    await persons.switchTo(ana)
+    isChanging = true
+    await persons.switchTo(ben)
+    const answers = await Promise.all(calls.map(async ({whose, answer}) => ({whose, answer: await answer})))
+    const refused = answers.filter(({answer}) => answer === 'unauthenticated')
+    expect(refused.length).toBeGreaterThan(0)
+    expect(answers.filter(({whose, answer}) => answer !== whose)).toEqual(refused)
+    await expect(persons.ready()).resolves.toBe(persons.current)
+  })
+})

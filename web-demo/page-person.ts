@@ -1,0 +1,45 @@
+import {signIn} from './sign-in.ts'
+
+type PersonOfRuntime = {
+  get(): {subject: string} | null
+  subscribe(listener: () => void): () => void
+}
+
+const nobody = 'nobody'
+const listeners = new Set<() => void>()
+let shown: string = signIn.get() ?? nobody
+/** Until the runtime has named somebody, it is the person who signed in at this browser. */
+let isNamed = false
+signIn.subscribe(() => {
+  if (!isNamed) become(signIn.get() ?? nobody)
+})
+
+/**
+ * The person whose data is on this page, so whatever is typed here is theirs. It is not `signIn`: that changes before the
+ * other database is open, also when another tab changes it, and stays changed when the switch fails. [ID-6]
+ */
+export const pagePerson = {
+  get: (): string => shown,
+  isNobody: (): boolean => shown === nobody,
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  },
+  /** Returns a function that ends it. */
+  follow(person: PersonOfRuntime): () => void {
+    const look = () => {
+      const subject = person.get()?.subject ?? null
+      isNamed ||= subject !== null
+      if (isNamed) become(subject ?? nobody)
+    }
+    const stop = person.subscribe(look)
+    look()
+    return stop
+  },
+}
+
+function become(person: string): void {
+  if (person === shown) return
+  shown = person
+  for (const listener of [...listeners]) listener()
+}
