@@ -67,6 +67,7 @@ import {showBranchesOnArrival} from './show-branches.ts'
 import {effectsAfter} from './standing.ts'
 import {plainStorage, type StoragePart, StorageStatus} from './storage-status.ts'
 import {type DeviceTelemetry, deviceTelemetry} from './telemetry.ts'
+import {closeForWipe, WriteGate} from './write-gate.ts'
 
 export type DeviceParts = {
   store: DeviceStore
@@ -111,7 +112,14 @@ export async function openDeviceRuntime(
   parts: DeviceParts,
 ): Promise<{service: RuntimeService; close(): Promise<void>}> {
   const {id, online} = await parts.store.device()
-  const device = new DeviceRuntime(parts, id)
+  const gate = new WriteGate(parts.environment.now)
+  const {ownMemory} = parts
+  const gated = {
+    ...parts,
+    store: gate.store(parts.store),
+    ...(ownMemory && {ownMemory: {...ownMemory, store: gate.memory(ownMemory.store)}}),
+  }
+  const device = new DeviceRuntime(gated, id, gate)
   await device.start(online)
   return {service: device.service(), close: () => device.close()}
 }
@@ -137,6 +145,7 @@ class DeviceRuntime {
   constructor(
     private readonly parts: DeviceParts,
     private readonly device: DeviceId,
+    private readonly gate: WriteGate,
   ) {
     const {link, store, environment, publisher} = parts
     requireDistinct(parts.hosts)
@@ -274,6 +283,7 @@ class DeviceRuntime {
       },
       hurry: async () => this.#sync?.hurry(),
       person: () => this.#status.read(),
+      closeForWipe: most => closeForWipe(this.gate, this.parts.store, most),
     }
   }
 

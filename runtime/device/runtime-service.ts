@@ -103,6 +103,11 @@ export interface RuntimeService {
   person(): Promise<PersonState | null>
   /** The network may be back: try now instead of at the end of a pause. */
   hurry(): Promise<void>
+  /**
+   * Ends all writes before this database is deleted, and counts what the server does not have. With more than `most` it is
+   * refused and writes go on.
+   */
+  closeForWipe(most: number | null): Promise<number>
 }
 
 /** A device that has written in a session. */
@@ -149,6 +154,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'setToken',
   'person',
   'hurry',
+  'closeForWipe',
 ]
 
 /** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next: it carries the

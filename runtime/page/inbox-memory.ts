@@ -24,6 +24,8 @@ export interface InboxMemory {
   saveSeen(seen: SeenInbox): Promise<void>
   saveDecision(decision: KeptDecision): Promise<void>
   dropDecision(nonce: string): Promise<void>
+  /** Deletes the key, the list and the decisions. */
+  clear(): Promise<void>
 }
 
 /** Keeps it as long as the process lives. */
@@ -44,6 +46,11 @@ export function processInboxMemory(): InboxMemory {
     },
     dropDecision: async nonce => {
       decisions.delete(nonce)
+    },
+    clear: async () => {
+      decisions.clear()
+      key = null
+      seen = null
     },
   }
 }
@@ -75,6 +82,12 @@ export function browserInboxMemory(name: string): InboxMemory {
     saveSeen: seen => change('kept', store => store.put(seen, 'seen')),
     saveDecision: decision => change('decisions', store => store.put(decision, decision.signed.intent.nonce)),
     dropDecision: nonce => change('decisions', store => store.delete(nonce)),
+    clear: async () => {
+      const transaction = (await opened()).transaction(['kept', 'decisions'], 'readwrite', {durability: 'strict'})
+      transaction.objectStore('kept').clear()
+      transaction.objectStore('decisions').clear()
+      await finished(transaction)
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import type {Person} from '../protocol/person.ts'
 import {isSamePerson} from '../protocol/person.ts'
-import type {InboxMemory} from './inbox-memory.ts'
+import {type InboxMemory, processInboxMemory} from './inbox-memory.ts'
 import {ownerOf, type PeopleIndex, type Place, placeFor, switchedTo} from './people.ts'
 
 /** Several persons may use one inbox in turn: each has keys, signed decisions and a list of their own. [ID-6, APP-4] */
@@ -9,11 +9,14 @@ export type InboxMemories = {
   readonly memory: InboxMemory
   /** True when another person's memory is used from now on. */
   become(person: Person): Promise<boolean>
+  /** Nobody's memory is used until the server names somebody; `wipe` also deletes what is kept of who leaves. */
+  leave(options: {wipe: boolean}): Promise<void>
 }
 
 /** One memory for whoever uses it: of an application that names persons itself, or that ends with the page. */
 export function oneInboxMemory(memory: InboxMemory): InboxMemories {
-  return {memory, become: async () => false}
+  const leave = async ({wipe}: {wipe: boolean}) => (wipe ? memory.clear() : undefined)
+  return {memory, become: async () => false, leave}
 }
 
 export function inboxMemories(index: PeopleIndex, memoryAt: (place: Place) => InboxMemory): InboxMemories {
@@ -25,7 +28,8 @@ export function inboxMemories(index: PeopleIndex, memoryAt: (place: Place) => In
     return opening
   }
   const current = () => {
-    opening ??= index.read().then(people => openAt(people.current ?? ''))
+    // After a sign-out the first person's memory must not be shown to whoever comes next.
+    opening ??= index.read().then(({current}) => (current === null ? processInboxMemory() : openAt(current)))
     return opening
   }
   return {
@@ -35,18 +39,31 @@ export function inboxMemories(index: PeopleIndex, memoryAt: (place: Place) => In
       saveSeen: async seen => (await current()).saveSeen(seen),
       saveDecision: async decision => (await current()).saveDecision(decision),
       dropDecision: async nonce => (await current()).dropDecision(nonce),
+      clear: async () => (await current()).clear(),
     },
     async become(person) {
       await current()
       const fresh = await placeFor(person)
       const people = await index.change(now => {
         // What was kept before anybody was named is of the first who is.
-        const owner = ownerOf(now, place ?? '')
-        return switchedTo(now, person, !owner || isSamePerson(owner, person) ? (place ?? '') : fresh)
+        const owner = place === null ? null : ownerOf(now, place)
+        const isOwn = place !== null && (!owner || isSamePerson(owner, person))
+        return switchedTo(now, person, isOwn ? (place ?? fresh) : fresh)
       })
       if (people.current === place || people.current === null) return false
       await openAt(people.current)
       return true
+    },
+    async leave({wipe}) {
+      const left = await current()
+      const from = place
+      if (wipe) await left.clear()
+      await index.change(now => {
+        const known = wipe ? now.known.filter(each => each.place !== from) : now.known
+        return {...now, known, current: now.current === from ? null : now.current}
+      })
+      place = null
+      opening = Promise.resolve(processInboxMemory())
     },
   }
 }

@@ -67,6 +67,11 @@ export class LiveInbox {
     })
   }
 
+  /** Decisions that were signed here and that the server has not judged. */
+  get undecided(): number {
+    return this.#remembered.decisions.filter(({refused}) => refused === null).length
+  }
+
   subscribe(listener: (state: InboxState) => void): () => void {
     this.#listeners.add(listener)
     listener(this.#state)
@@ -79,6 +84,14 @@ export class LiveInbox {
 
   setOnline(online: boolean): void {
     this.#loop.setOnline(online)
+  }
+
+  /** Nothing of this person is shown, sent or fetched here from now on. */
+  async leave(forget: () => Promise<void>): Promise<void> {
+    this.#loop.setOnline(false)
+    this.#identity.forget()
+    await forget()
+    await this.#remember({seen: null, decisions: []})
   }
 
   close(): void {

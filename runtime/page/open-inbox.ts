@@ -70,6 +70,15 @@ export interface Inbox {
    * @throws HoldfastError `not_found`, `offline`
    */
   revokeDevice(key: ApproverKeyId): Promise<void>
+  /**
+   * Shows and sends nothing more. What is kept of this person stays on the device, for when they open an inbox again;
+   * with `wipe` it is deleted: the key, the list and the decisions that were not handed in. Returns how many those were.
+   * The server goes on listing the key until it is revoked.
+   *
+   * @example
+   * const {undecided} = await inbox.signOut({wipe: true})
+   */
+  signOut(options?: {wipe?: boolean}): Promise<{undecided: number}>
   close(): void
 }
 
@@ -128,6 +137,12 @@ export function openInbox(options: {
     revokeDelegation: delegation => server.revokeDelegation(delegation),
     addDevice: label => live.key.add(label),
     revokeDevice: key => live.key.revoke(key),
+    signOut: async ({wipe = false} = {}) => {
+      stop()
+      const undecided = live.undecided
+      await live.leave(() => memories.leave({wipe}))
+      return {undecided}
+    },
     close: () => {
       stop()
       live.close()

@@ -5,6 +5,7 @@ import {createObservable} from '../platform/observable.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {isSamePerson, type Person} from '../protocol/person.ts'
 import {boundParts, personGone} from './bound-parts.ts'
+import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
 import type {PageParts} from './page-parts.ts'
 import {createSessions} from './page-runtime.ts'
@@ -152,17 +153,20 @@ export class Persons<Extra> {
     return {unsent}
   }
 
-  async wipe({discardUnsent = false}: {discardUnsent?: boolean} = {}): Promise<{unsent: number}> {
-    const {place} = await this.ready()
-    const unsent = await this.unsent()
-    if (unsent > 0 && !discardUnsent) {
-      const message = `${unsent} ${unsent === 1 ? 'entry has' : 'entries have'} not been sent to the server and would be lost; wipe with discardUnsent to lose them.`
-      throw new HoldfastError('refused', message, {details: {unsent}})
-    }
+  async wipe({discardUnsent = false}: {discardUnsent?: boolean | number} = {}): Promise<{unsent: number}> {
+    const {place, parts} = await this.ready()
+    await flushEdits(parts.edits)
+    const unsent = await this.#closeForWipe(parts, discardUnsent === true ? null : Number(discardUnsent))
     await this.host.index.change(people => wiping(people, place))
     await this.follow()
     await this.#remove(place)
     return {unsent}
+  }
+
+  /** A database that cannot be opened can still be deleted by whoever accepts any loss. */
+  async #closeForWipe({service}: PageParts, most: number | null): Promise<number> {
+    const closing = service.closeForWipe(most)
+    return await (most === null ? closing.catch(() => this.state.get()?.unsent ?? 0) : closing)
   }
 
   async setOnline(online: boolean): Promise<void> {

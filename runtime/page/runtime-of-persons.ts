@@ -34,12 +34,15 @@ export interface PersonActions {
   switchPerson(): Promise<{unsent: number; person: Person}>
   /**
    * Signs out and deletes everything that this device keeps of this person. What the server has stays there.
+   * `discardUnsent` is how many unsent entries may be lost, such as the number that a dialog has shown; true: any number.
+   * Default: 0.
    *
-   * @throws HoldfastError `refused` with `details.unsent` unless everything has been sent or `discardUnsent` is true
+   * @throws HoldfastError `refused` with `details.unsent` when more is unsent; nothing is deleted then
    * @example
-   * await runtime.wipe({discardUnsent: true})
+   * const {unsent} = runtime.person.get() ?? {unsent: 0}
+   * if (confirm(`${unsent} entries will be lost.`)) await runtime.wipe({discardUnsent: unsent})
    */
-  wipe(options?: {discardUnsent?: boolean}): Promise<{unsent: number}>
+  wipe(options?: {discardUnsent?: boolean | number}): Promise<{unsent: number}>
 }
 
 const noMemory: MemoryView = {entries: [], queued: 0, unread: []}

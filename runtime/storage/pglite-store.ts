@@ -10,6 +10,7 @@ import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrate} from './migrate.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
+import {claimLocalEvents} from './pglite-claim.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {countUnsent, ownerOf, setOwner} from './pglite-owner.ts'
@@ -29,7 +30,11 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
       await db.query('update holdfast_device set online = $1', [online])
     },
     owner: () => ownerOf(db),
-    setOwner: owner => setOwner(db, owner),
+    setOwner: owner =>
+      db.transaction(async tx => {
+        await setOwner(tx, owner)
+        await claimLocalEvents(tx, owner.subject)
+      }),
     unsent: () => countUnsent(db),
     sessions: async () =>
       (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),

@@ -313,6 +313,66 @@ describe('[ID-6] wiping', () => {
     await runtime.switchPerson()
     expect(await titles(runtime, list => list.length === 1)).toEqual(['canary-of-ben'])
   })
+
+  test('loses no more than was shown, and counts all that was acknowledged before', async () => {
+    const ana = signIn()
+    const runtime = await device(ana)
+    await say(runtime, 'online')
+    await personIs(runtime, subjectOf(ana))
+    await runtime.setOnline(false)
+    const id = await say(runtime, 'shown')
+    const session = await runtime.openSession({session: id})
+    await session.settled()
+    await expect.poll(() => runtime.person.get()?.unsent).toBeGreaterThan(0)
+    const shown = runtime.person.get()?.unsent ?? 0
+    await session.send('written meanwhile')
+    await expect(runtime.wipe({discardUnsent: shown})).rejects.toMatchObject({
+      code: 'refused',
+      details: {unsent: expect.any(Number), most: shown},
+    })
+    // Refused, the person goes on.
+    await session.send('written after')
+    await session.settled()
+    const before =
+      (await runtime.db.query<{n: number}>(`select count(*)::int as n from holdfast_events where status = 'pending'`))
+        .rows[0]?.n ?? 0
+    const sends = Array.from({length: 20}, (_, i) =>
+      session.send(`at once ${i}`).then(
+        () => 1,
+        () => 0,
+      ),
+    )
+    const {unsent} = await runtime.wipe({discardUnsent: true})
+    const taken = (await Promise.all(sends)).reduce<number>((sum, one) => sum + one, 0)
+    expect(unsent).toBeGreaterThanOrEqual(before + taken)
+  })
+})
+
+describe('[ID-6] a runtime that had no server', () => {
+  test('hands what it wrote to the first person who signs in, and all of it is accepted in their name', async () => {
+    const local = await openRuntime({
+      agent: desk,
+      model: promptModel(() => ({text: 'Noted.'})),
+      tools: deskTools,
+      dataDir: folder,
+    })
+    open.push(local)
+    const id = await say(local, 'before any server')
+    await (await local.openSession({session: id})).settled()
+    await close(local)
+
+    const ana = signIn()
+    const runtime = await device(ana)
+    await personIs(runtime, subjectOf(ana))
+    const shown = await view(runtime, id, sentAll)
+    expect(shown.rejected).toBe(0)
+    expect(shown.syncFault ?? null).toBe(null)
+    const stored = await shop.db.query<{subject: string}>('select subject from hf_sessions where id = $1', [id])
+    expect(stored.rows).toEqual([{subject: subjectOf(ana)}])
+    await (await runtime.openSession({session: id})).send('and after')
+    const later = await view(runtime, id, seen => sentAll(seen) && seen.entries.length >= 4)
+    expect(later.rejected).toBe(0)
+  })
 })
 
 async function filesWith(root: string, text: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import {describe, expect, test} from 'vitest'
+import {boundParts} from '../../runtime/page/bound-parts.ts'
 import {memoryPeople} from '../../runtime/page/people.ts'
 import {type Opened, Persons} from '../../runtime/page/persons.ts'
 import type {Person} from '../../runtime/protocol/person.ts'
@@ -57,5 +58,16 @@ describe('[ID-6] a change of person', () => {
     expect(refused.length).toBeGreaterThan(0)
     expect(answers.filter(({whose, answer}) => answer !== whose)).toEqual(refused)
     await expect(persons.ready()).resolves.toBe(persons.current)
+  })
+
+  test('still stores edits that were typed before, and nothing else', async () => {
+    const asked: string[] = []
+    const service = new Proxy({} as never, {get: (_, name) => async () => void asked.push(String(name))})
+    const environment = {now: () => 0, id: () => ''} as never
+    const parts = {service, listen: () => () => undefined, onOwnerChange: () => () => undefined, environment}
+    const {service: bound} = boundParts(parts, () => false)
+    await bound.updateDocument('ses' as never, 'evt' as never, 'draft', new Uint8Array())
+    await expect(bound.sessions()).rejects.toMatchObject({code: 'unauthenticated'})
+    expect(asked).toEqual(['updateDocument'])
   })
 })

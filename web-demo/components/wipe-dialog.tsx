@@ -1,5 +1,6 @@
 import {AlertDialog} from '@base-ui/react/alert-dialog'
 import {useRef} from 'react'
+import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import {navigate, useAction} from '../hooks.ts'
 import {personName} from '../people.ts'
@@ -23,9 +24,7 @@ export function WipeDialog({runtime, person, open, onOpenChange}: Props) {
   const wipe = () =>
     run(async () => {
       // Only as much may be lost as was on the screen.
-      const {unsent} = runtime.person.get() ?? person
-      if (unsent > person.unsent) throw new Error('More has been written meanwhile. Look again before you delete it.')
-      await runtime.wipe({discardUnsent: person.unsent > 0})
+      await runtime.wipe({discardUnsent: person.unsent}).catch(sayWhatIsNew)
       forgetUnsentOf(person.subject)
       signIn.set(null)
       navigate(addressOf(null), {replace: true})
@@ -62,4 +61,9 @@ export function WipeDialog({runtime, person, open, onOpenChange}: Props) {
       </AlertDialog.Portal>
     </AlertDialog.Root>
   )
+}
+
+function sayWhatIsNew(error: unknown): never {
+  if (!HoldfastError.is(error, 'refused')) throw error
+  throw new Error('More has been written meanwhile, so nothing was deleted. Read the number again before you delete.')
 }

@@ -1,0 +1,73 @@
+import {HoldfastError} from '../protocol/errors.ts'
+import type {DeviceStore} from '../storage/device-store.ts'
+import type {DeviceMemoryStore} from '../storage/memory-store.ts'
+
+/** Milliseconds after which a wipe that did not follow is taken for given up, because its page is gone. */
+const longestMs = 60_000
+
+/** Lets writes through until it is closed, so that what was counted then is all there will be. [ID-6] */
+export class WriteGate {
+  readonly #underWay = new Set<Promise<unknown>>()
+  #closedUntil = 0
+
+  constructor(private readonly now: () => number) {}
+
+  /** Resolves when no write is under way any more. */
+  async close(): Promise<void> {
+    this.#closedUntil = this.now() + longestMs
+    await Promise.allSettled(this.#underWay)
+  }
+
+  open(): void {
+    this.#closedUntil = 0
+  }
+
+  store(store: DeviceStore): DeviceStore {
+    return {...store, transaction: work => this.#through(() => store.transaction(work))}
+  }
+
+  memory(memory: DeviceMemoryStore): DeviceMemoryStore {
+    return {
+      ...memory,
+      queue: {...memory.queue, addChange: change => this.#through(() => memory.queue.addChange(change))},
+      runs: {...memory.runs, finish: (run, found) => this.#through(() => memory.runs.finish(run, found))},
+    }
+  }
+
+  async #through<T>(write: () => Promise<T>): Promise<T> {
+    if (this.now() < this.#closedUntil) {
+      throw new HoldfastError('unauthenticated', 'The data of this person is being deleted from this device.')
+    }
+    const writing = write()
+    this.#underWay.add(writing)
+    try {
+      return await writing
+    } finally {
+      this.#underWay.delete(writing)
+    }
+  }
+}
+
+/**
+ * Counts what is unsent while nothing can be written, and leaves it so when no more than `most` would be lost. The count
+ * and the refusal are one step, because an entry that is acknowledged in between would be deleted uncounted. [ID-6]
+ *
+ * @throws HoldfastError `refused` with `details.unsent`
+ */
+export async function closeForWipe(
+  gate: WriteGate,
+  store: Pick<DeviceStore, 'unsent'>,
+  most: number | null,
+): Promise<number> {
+  await gate.close()
+  try {
+    const unsent = await store.unsent()
+    if (most === null || unsent <= most) return unsent
+    const entries = `${unsent} ${unsent === 1 ? 'entry has' : 'entries have'}`
+    const message = `${entries} not been sent to the server and would be lost; wipe with discardUnsent to lose them.`
+    throw new HoldfastError('refused', message, {details: {unsent, most}})
+  } catch (error) {
+    gate.open()
+    throw error
+  }
+}
