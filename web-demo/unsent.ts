@@ -1,4 +1,4 @@
-import {useState} from 'react'
+import {useMemo, useSyncExternalStore} from 'react'
 import {pagePerson} from './page-person.ts'
 import {local} from './safe-storage.ts'
 import {forgetSendIdsOf} from './send-ids.ts'
@@ -11,6 +11,7 @@ const mostKept = 500_000
 
 /** Text that one person typed and did not send, by conversation; "new" is the one that has not started. It outlives the page. */
 export type Drafts = {
+  readonly person: string
   kept(key: string): string
   /** False when the text is kept only as long as this page is open. */
   keep(key: string, text: string): boolean
@@ -34,6 +35,7 @@ export function draftsOf(person: string): Drafts {
     return false
   }
   return {
+    person,
     kept,
     keep,
     moveToNew(key) {
@@ -45,9 +47,10 @@ export function draftsOf(person: string): Drafts {
   }
 }
 
-/** The drafts of the person for whom this part of the page was made. */
+/** The drafts of whoever is on the page; a late answer keeps those of the person it was rendered for. */
 export function useDrafts(): Drafts {
-  return useState(() => draftsOf(pagePerson.get()))[0]
+  const person = useSyncExternalStore(pagePerson.subscribe, pagePerson.get)
+  return useMemo(() => draftsOf(person), [person])
 }
 
 const wipedKey = 'demo-wiped'

@@ -17,6 +17,7 @@ export type IdentityParts = {
 export class Identity {
   #asking: Promise<void> | null = null
   #known = false
+  #wasKnown = false
 
   constructor(
     private readonly parts: IdentityParts,
@@ -33,6 +34,11 @@ export class Identity {
   /** Asks unless it is known. */
   async know(): Promise<void> {
     if (!this.#known) await this.ask()
+  }
+
+  /** What is read before the first answer may still be in nobody's name. A failure is told by the request that follows. */
+  async knowFirst(): Promise<void> {
+    if (!this.#wasKnown) await this.know().catch(() => undefined)
   }
 
   ask(): Promise<void> {
@@ -56,6 +62,7 @@ export class Identity {
         this.onOther()
       })
       this.#known = true
+      this.#wasKnown = true
     } catch (error) {
       link.actFor(HoldfastError.from(error, 'offline'))
       throw error

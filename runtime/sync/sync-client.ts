@@ -73,7 +73,10 @@ export class SyncClient {
       // Out of reach, one round asks for all of them, and its answer brings them back.
       again: session => loop.state.asked !== 'failed' && this.#push(session),
     })
-    this.#queue = new SessionQueue((session, head) => this.#turns.take(session, head))
+    this.#queue = new SessionQueue(async (session, head) => {
+      await this.#identity.knowFirst()
+      return await this.#turns.take(session, head)
+    })
   }
 
   get connection(): Connection {

@@ -106,15 +106,18 @@ export function Composer({keptUnder, underWay, waiting, onSend, onTakeBack, onSt
  * under the same key meanwhile: its text stays in the store, and what was sent from here still leaves this field.
  */
 function useKeptText(key: string) {
-  const {keep, kept} = useDrafts()
-  const [held, setHeld] = useState({key, text: kept(key), isKept: true})
-  const text = held.key === key ? held.text : kept(key)
+  const {person, keep, kept} = useDrafts()
+  const [held, setHeld] = useState({person, key, text: kept(key), isKept: true})
+  const isHeld = held.key === key && held.person === person
+  const text = isHeld ? held.text : kept(key)
   const setText = (next: string) => {
-    setHeld({key, text: next, isKept: keep(key, next)})
+    setHeld({person, key, text: next, isKept: keep(key, next)})
   }
   const clearIfStill = (sent: string) => {
     if (kept(key) === sent) keep(key, '')
-    setHeld(now => (now.key === key && now.text !== sent ? now : {key, text: '', isKept: true}))
+    setHeld(now =>
+      now.person !== person || (now.key === key && now.text !== sent) ? now : {person, key, text: '', isKept: true},
+    )
   }
-  return {text, isKept: held.key !== key || held.isKept, setText, clearIfStill}
+  return {text, isKept: !isHeld || held.isKept, setText, clearIfStill}
 }

@@ -1,6 +1,5 @@
 import type {Page} from 'playwright-core'
 import {beforeAll, describe, expect, test} from 'vitest'
-import {openClosedTab} from './support/closed-tab.ts'
 import {demoSite} from './support/demo-site.ts'
 import {newConversation, switchConnection, untilBarSays, untilSynced} from './support/desk-page.ts'
 
@@ -108,38 +107,5 @@ describe('[ID-6] two persons at one browser', () => {
     expect(folders).toHaveLength(1)
     await become(first, 'Ben')
     await first.getByText('Words of Ben').first().waitFor()
-  })
-})
-
-describe('[ID-6] what one person typed and did not send', () => {
-  const field = (page: Page) => page.getByLabel('Message to the agent')
-
-  test('is not sent for the next person while it waits, and is there when the first is back', async () => {
-    await become(first, 'Maya')
-    const {page, letGo} = await openClosedTab(site, '/')
-    await field(page).fill('Typed by Maya')
-    await field(page).press('Enter')
-    await page.getByText('This is sent as soon as the conversation is open.').waitFor()
-    await become(first, 'Ben')
-    await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('#composer-text')?.value === '')
-    await letGo()
-    await untilSignedIn(page, 'Ben')
-    await newConversation(page, 'Typed by Ben')
-    await page.getByRole('region', {name: 'Conversation'}).getByText('Typed by Ben').waitFor()
-    await untilBarSays(page, 'Done')
-    for (const each of [first, page]) expect(await bodyOf(each)).not.toContain('Typed by Maya')
-    await become(page, 'Maya')
-    await page.getByRole('button', {name: 'New conversation'}).click()
-    expect(await field(page).inputValue()).toBe('Typed by Maya')
-    await page.close()
-  })
-
-  test('is deleted with the data of this person, and stays of others', async () => {
-    await untilSignedIn(first, 'Maya')
-    await first.getByRole('button', {name: 'Delete from this browser'}).click()
-    await first.getByRole('alertdialog').getByRole('button', {name: 'Delete for good'}).click()
-    await first.getByRole('alertdialog').waitFor({state: 'hidden'})
-    const stored = await first.evaluate(() => JSON.stringify(Object.entries(localStorage)))
-    expect(stored).not.toContain('Typed by Maya')
   })
 })
