@@ -27,6 +27,8 @@ export function keepEditsOfPage({service, edits, database}: Parts): {close(): Pr
     async close() {
       await flushEdits(edits)
       await bring()
+      // What could not be stored in time is stored when this person's database is open again.
+      leave()
       document.removeEventListener('visibilitychange', hide)
       removeEventListener('pagehide', leave)
       removeEventListener('pageshow', back)
