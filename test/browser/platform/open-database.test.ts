@@ -101,4 +101,14 @@ describe('opening a database in the browser', () => {
     expect(await opened(page)).toMatchObject({fresh: false})
     expect(await ids(page)).toEqual(['kept'])
   })
+
+  test.each([
+    ['opfs', 'indexeddb'],
+    ['opfs and IndexedDB', 'memory'],
+  ] as const)('a site that may not use %s opens in what is left and names it: %s', async (forbidden, storage) => {
+    const page = await site.openTab(`forbidden-${storage}`, {forbidden})
+    expect(await opened(page)).toMatchObject({fresh: true, storage})
+    await page.evaluate(() => window.ledger.service.insert('kept'))
+    expect(await ids(page)).toEqual(['kept'])
+  })
 })
