@@ -16,6 +16,7 @@ import {
 import type {Slots} from '../protocol/slots.ts'
 import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
 import {type LanguageModel, requireModel} from './language-model.ts'
+import {requireJsonInput} from './require-json-input.ts'
 import type {SlotEditor} from './slot-editor.ts'
 import type {ToolOutput} from './storable-result.ts'
 
@@ -38,6 +39,7 @@ export function defineTool<const Name extends string, Input, const Declared exte
   requireName('tool', tool.name)
   const effect = effectSchema.safeParse(tool.effect ?? 'external')
   if (!effect.success) misconfigured(`tool ${tool.name}: effect must be "read", "local" or "external"`)
+  requireJsonInput(tool.name, tool.input)
   return Object.freeze({version: '1', ...tool, effect: effect.data as Declared})
 }
 

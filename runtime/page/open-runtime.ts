@@ -16,6 +16,7 @@ import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {askPersistence} from './ask-persistence.ts'
 import {browserPeople} from './browser-people.ts'
+import {requireDatabaseName} from './database-name.ts'
 import type {EditOutbox} from './edit-outbox.ts'
 import {keepEditsOfPage} from './keep-edits-of-page.ts'
 import {type PageIdentity, pageIdentity} from './page-identity.ts'
@@ -121,6 +122,7 @@ export type WorkerConfig = {url: string | null; cookies: boolean; person: Person
  */
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
   const {worker, name = 'holdfast', sync, build, deadlineMs = 15_000} = options
+  requireDatabaseName(name)
   const url = sync ? serverUrl(sync.url, 'sync.url').href : null
   const token = tokenSource(sync?.token)
   const identity = pageIdentity(url, token)
