@@ -124,6 +124,8 @@ function refuseExternalResult(
   if (operation && hasEnded(operation)) {
     const told = resultOutcome(operation)
     if (outcome === told && (told !== 'ok' || sameJson(output, operation.outcome))) return null
+    // A later run may leave it at that: nothing was done, and devices of earlier builds say no more.
+    if (told !== 'ok' && outcome === 'aborted' && call.run !== event.run) return null
     return refused(event, `operation ${operation.id}, which has ended otherwise`, 'operation service', [])
   }
   if (operation && (outcome !== 'aborted' || call.run === event.run))
