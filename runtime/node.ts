@@ -106,7 +106,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
         environment,
         link,
         owner: await storedOwner(kept.store, person),
-        setToken: value => tokens?.set(value),
+        setToken: (value, failed) => tokens?.set(value, failed),
         publisher: feed,
         ownMemory: {store: kept.memory, ...memory},
         log,

@@ -88,7 +88,7 @@ export function serveAgent<Served extends Agent>(
           environment: systemEnvironment,
           link,
           owner,
-          setToken: value => tokens.set(value),
+          setToken: (value, failed) => tokens.set(value, failed),
           publisher: feed,
           ownMemory: {store: kept.memory, ...memory},
           log,

@@ -87,7 +87,7 @@ export type DeviceParts = {
   /** What views recall from; this device's own memory unless given. */
   memory?: ViewMemory
   /** A token of the application's, or null when it has none. */
-  setToken(token: string | null): void
+  setToken(token: string | null, failed?: boolean): void
   retryDelayMs?: number
   log?: ((line: LogLine) => void) | undefined
 }
@@ -277,8 +277,8 @@ class DeviceRuntime {
         await this.parts.store.setOnline(online)
         this.#sync?.setOnline(online)
       },
-      setToken: async token => {
-        this.parts.setToken(token)
+      setToken: async (token, failed) => {
+        this.parts.setToken(token, failed)
         if (token !== null) this.#sync?.hurry()
       },
       hurry: async () => this.#sync?.hurry(),

@@ -97,8 +97,8 @@ export interface RuntimeService {
   /** The browser's answer to `navigator.storage.persist()`, which only a page can ask. */
   setPersisted(granted: boolean): Promise<void>
   setOnline(online: boolean): Promise<void>
-  /** A token of the application's, or null when the page has none. */
-  setToken(token: string | null): Promise<void>
+  /** A token of the application's. Null says that nobody is signed in, or with `failed` that the page could not find out. */
+  setToken(token: string | null, failed?: boolean): Promise<void>
   /** Whose database this is, and what of theirs is unsent; null while nobody has used it. [ID-6] */
   person(): Promise<PersonState | null>
   /** The network may be back: try now instead of at the end of a pause. */

@@ -29,7 +29,15 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
   let persons: Switch | null = null
   let last: Person | null = null
 
-  const ask = async (): Promise<string | null> => (token ? await within(patienceMs, token()).catch(() => null) : null)
+  /** Null when nobody is signed in; a function that fails or hangs says nothing about that. */
+  const ask = async (): Promise<string | null> => {
+    if (!token) return null
+    try {
+      return await within(patienceMs, token())
+    } catch (cause) {
+      throw new HoldfastError('offline', 'The application could not bring a token; it is asked again.', {cause})
+    }
+  }
   const nameOf = async (held: string | null): Promise<Person | null> => {
     if (url === null || (token && held === null)) return null
     return await httpLink({url, ...(held !== null && {token: async () => held})}).me()
@@ -42,7 +50,8 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
   }
 
   async function bring({service}: PageParts): Promise<void> {
-    const held = await ask()
+    const held = await ask().catch(() => undefined)
+    if (held === undefined) return await service.setToken(null, true)
     if (held === null) return await service.setToken(null)
     // The owner of the database asks again, before it sends or fetches anything.
     const isCut = (await service.connection()).state === 'cut'
@@ -93,9 +102,9 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
   }
 }
 
-function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(null), ms)
+    const timer = setTimeout(() => reject(new Error('no token came')), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

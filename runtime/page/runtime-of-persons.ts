@@ -103,17 +103,18 @@ export function across<Extra, Value>(
 ): () => void {
   let from: Current<Extra> | null = null
   let stop: () => void = () => undefined
-  const follow = (first = false) => {
+  const follow = () => {
     const {current} = persons
     if (current && current === from) return
     stop()
     stop = () => undefined
+    // While the first database opens nothing is known yet, which is not the same as nothing being there.
+    if (from || persons.isSignedOut) listener(empty())
     from = current
-    if (!first || persons.isSignedOut) listener(empty())
     if (current) stop = sourceOf(current)(listener)
   }
-  const stopFollowing = persons.onChange(() => follow())
-  follow(true)
+  const stopFollowing = persons.onChange(follow)
+  follow()
   return () => {
     stopFollowing()
     stop()

@@ -13,10 +13,12 @@ const patienceMs = 30_000
 export class TokenKeeper {
   #held: string | null = null
   #asking: Promise<string> | null = null
-  #bring: ((token: string | null) => void) | null = null
+  #bring: ((token: string | null, failed: boolean) => void) | null = null
   /** Tokens asked for in a row without one that the server took. */
   #failures = 0
   #askAt = 0
+  /** Why the last ask brought none. */
+  #lacking: unknown = null
 
   constructor(
     private readonly parts: {
@@ -27,7 +29,7 @@ export class TokenKeeper {
     },
   ) {}
 
-  /** @throws HoldfastError `unauthenticated` when there is none now */
+  /** @throws HoldfastError `unauthenticated` when nobody is signed in, `offline` when the application could not bring one */
   async get(): Promise<string> {
     if (this.#held !== null) return this.#held
     this.#asking ??= this.#ask().finally(() => {
@@ -51,10 +53,10 @@ export class TokenKeeper {
     }
   }
 
-  /** A token that was brought unasked, or null from a page that has none. */
-  set(token: string | null): void {
+  /** A token that was brought unasked, or null from a page where nobody is signed in, or that could not find out. */
+  set(token: string | null, failed = false): void {
     if (token !== null) this.#held = token
-    this.#bring?.(token)
+    this.#bring?.(token, failed)
   }
 
   /** A request with this token was let in. */
@@ -70,15 +72,22 @@ export class TokenKeeper {
   async #ask(): Promise<string> {
     const {ask, now, random} = this.parts
     const wait = this.#failures === 0 ? 0 : this.#askAt - now()
-    if (wait > 0) throw none(`A token is asked for again in ${Math.ceil(wait / 1000)} s.`)
+    if (wait > 0) throw this.#lacking ?? none(`A token is asked for again in ${Math.ceil(wait / 1000)} s.`)
     this.#failures += 1
     this.#askAt = now() + backoffMs(this.#failures, random())
-    const token = await this.#answer(ask).catch(cause => {
-      throw none('The application could not bring a token; it is asked again.', cause)
-    })
-    if (typeof token !== 'string' || token === '') throw none('Nobody is signed in: the application has no token.')
-    this.#held = token
-    return token
+    try {
+      const token = await this.#answer(ask).catch(cause => {
+        // A token often comes from the server: offline is more likely than signed out.
+        throw new HoldfastError('offline', 'The application could not bring a token; it is asked again.', {cause})
+      })
+      if (typeof token !== 'string' || token === '') throw none('Nobody is signed in: the application has no token.')
+      this.#held = token
+      this.#lacking = null
+      return token
+    } catch (error) {
+      this.#lacking = error
+      throw error
+    }
   }
 
   /** Whichever comes first: the answer, one that was brought meanwhile, or the end of patience. */
@@ -90,7 +99,7 @@ export class TokenKeeper {
         this.#bring = null
         end()
       }
-      this.#bring = token => settle(() => resolve(token))
+      this.#bring = (token, failed) => settle(() => (failed ? reject(new Error('the page has none')) : resolve(token)))
       // A function that is not async may throw at once.
       Promise.resolve()
         .then(ask)
@@ -102,6 +111,6 @@ export class TokenKeeper {
   }
 }
 
-function none(message: string, cause?: unknown): HoldfastError {
-  return new HoldfastError('unauthenticated', message, {cause})
+function none(message: string): HoldfastError {
+  return new HoldfastError('unauthenticated', message)
 }
