@@ -4,6 +4,7 @@ import {
   type CrashTest,
   type CrashWorld,
   difference,
+  fakeClock,
   type MortalProcess,
   type Outcome,
   openTestDatabase,
@@ -25,6 +26,8 @@ import {desk, deskTools, refundOrder} from './desk.ts'
 export const approvalMs = 3_600_000
 
 const jwt = {secret: 'a secret that only these tests know, long enough', issuer: 'crash', audience: 'crash'}
+/** Dated by the clock of the runs, which stands in the past: a token from the future is refused. */
+const dated = {issuedAt: fakeClock().now() / 1000, expiresInSeconds: 50 * 365 * 86_400}
 
 /** Databases of the desk and of its clerks' devices, opened once for a whole file. */
 export async function openCrashDesk() {
@@ -33,8 +36,8 @@ export async function openCrashDesk() {
   const restore = await server.snapshot()
   const databases = new Map<string, TestDatabase>()
   for (const device of ['laptop', 'phone']) databases.set(device, await openTestDatabase())
-  const token = await issueToken({...jwt, tenant: 'shop', subject: 'maya'})
-  const approver = await issueToken({...jwt, tenant: 'shop', subject: 'theo', roles: ['approver']})
+  const token = await issueToken({...jwt, ...dated, tenant: 'shop', subject: 'maya'})
+  const approver = await issueToken({...jwt, ...dated, tenant: 'shop', subject: 'theo', roles: ['approver']})
 
   const world: NonNullable<CrashTest['world']> = async ({environment}): Promise<CrashWorld> => {
     await restore()
