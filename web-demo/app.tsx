@@ -24,7 +24,7 @@ export function App({services}: {services: Services}) {
           shows={`${path} ${session} ${view}`}
           fallback={(error, retry) => <PageFailed error={error} session={session} onRetry={retry} />}
         >
-          <PersonBoundary services={services}>
+          <PersonBoundary>
             <Page path={path} session={session} as={as} view={view} />
           </PersonBoundary>
         </Boundary>

@@ -1,5 +1,6 @@
 import {openInbox, openRuntime} from '../runtime/index.ts'
 import {fetchJson} from './fetch-json.ts'
+import {pagePerson} from './page-person.ts'
 import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
@@ -36,8 +37,11 @@ function openDesk(): Promise<BrowserRuntime> {
     build: __BUILD__,
     sync: {url: location.origin, token: deskToken},
   })
-  opening.catch(() => {
-    runtime = null
-  })
+  opening.then(
+    ({person}) => pagePerson.follow(person),
+    () => {
+      runtime = null
+    },
+  )
   return opening
 }

@@ -25,16 +25,15 @@ export const pagePerson = {
     listeners.add(listener)
     return () => listeners.delete(listener)
   },
-  /** Returns a function that ends it. */
-  follow(person: PersonOfRuntime): () => void {
+  /** Takes the person from the runtime of this page, once it has one. */
+  follow(person: PersonOfRuntime): void {
     const look = () => {
       const subject = person.get()?.subject ?? null
       isNamed ||= subject !== null
       if (isNamed) become(subject ?? nobody)
     }
-    const stop = person.subscribe(look)
+    person.subscribe(look)
     look()
-    return stop
   },
 }
 

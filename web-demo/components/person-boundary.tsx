@@ -3,26 +3,13 @@ import {addressOf} from '../address.ts'
 import {pageMarks} from '../crash-mark.ts'
 import {navigate} from '../hooks.ts'
 import {pagePerson} from '../page-person.ts'
-import type {Services} from '../services.ts'
 
-/** Starts the page anew when the person changes, so that nothing of one person stays on the screen for the next. [ID-6] */
-export function PersonBoundary({services, children}: {services: Services; children: ReactNode}) {
+/**
+ * Starts the page anew when the person changes, so that nothing of one person stays on the screen for the next. [ID-6]
+ * It opens no runtime: a page that needs none, such as the approvals, must not own a database or run an agent.
+ */
+export function PersonBoundary({children}: {children: ReactNode}) {
   const [left, setLeft] = useState(0)
-  useEffect(() => {
-    let stop: (() => void) | null = null
-    let over = false
-    // The page that shows the runtime says why it could not be opened.
-    services.runtime().then(
-      runtime => {
-        if (!over) stop = pagePerson.follow(runtime.person)
-      },
-      () => undefined,
-    )
-    return () => {
-      over = true
-      stop?.()
-    }
-  }, [services])
   useEffect(() => {
     let here = pagePerson.get()
     let wasNobody = pagePerson.isNobody()

@@ -17,6 +17,14 @@ beforeAll(async () => {
   ines = await site.openTab('/inbox?as=ines')
 })
 
+test('[CUS-2] the approvals and the shop start no worker, so neither comes to own the database of the desk', async () => {
+  const shop = await site.openTab('/shop')
+  await shop.getByRole('table', {name: 'Orders'}).waitFor()
+  await theo.getByRole('heading', {name: 'Nothing waits for you'}).waitFor()
+  expect([desk, theo, ines, shop].map(page => page.workers().length)).toEqual([1, 0, 0, 0])
+  await shop.close()
+})
+
 describe('the approvals page', () => {
   test('[APP-1] above the second limit two people have to say yes, and both pages say who has', async () => {
     await newConversation(desk, 'Order E05 arrived damaged, refund it.')
