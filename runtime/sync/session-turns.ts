@@ -45,8 +45,9 @@ const leftBlobsMs = 600_000
 
 /** One turn of a session: what is pending here goes out, and one page of what is missing comes in. What fails is repeated with back-off. */
 export class SessionTurns {
-  /** Sessions that are not tried again by themselves until the server speaks of them or the stream is new. */
-  readonly #refused = new Set<SessionId>()
+  /** Sessions that are not tried again by themselves until the connection is a new one than the one named here. */
+  readonly #refused = new Map<SessionId, number>()
+  #connection = 0
   readonly #failures = new Map<SessionId, number>()
   /** Heads that the server named in turns that failed: nobody says them again. [SYNC-3] */
   readonly #heads = new Map<SessionId, number>()
@@ -60,6 +61,16 @@ export class SessionTurns {
 
   isRefused(session: SessionId): boolean {
     return this.#refused.has(session)
+  }
+
+  /** False for a session that was refused on this connection: the same request would be refused again. [SYNC-6] */
+  mayTry(session: SessionId): boolean {
+    return (this.#refused.get(session) ?? -1) < this.#connection
+  }
+
+  /** The stream is gone, or the person has cut or joined the connection: what was refused may be tried on the next one. */
+  disconnected(): void {
+    this.#connection += 1
   }
 
   /** It failed, and is tried again after a pause. */
@@ -84,17 +95,20 @@ export class SessionTurns {
 
   /** Never throws. */
   async take(session: SessionId, named: number): Promise<'level' | 'more'> {
+    const connection = this.#connection
     const head = Math.max(named, this.#heads.get(session) ?? 0)
     this.#heads.set(session, head)
     try {
       const log = await this.parts.openLog(session)
+      // The job may have been queued before the refusal came, and a head says only that there is something to pull.
+      if (!this.mayTry(session)) return await this.#pullRefused(log, head)
       const more = await this.#level(log, head)
       this.parts.answered()
       if (!more) this.#heads.delete(session)
       this.#went(session)
       return more ? 'more' : 'level'
     } catch (error) {
-      await this.#failed(session, HoldfastError.from(error))
+      await this.#failed(session, HoldfastError.from(error), connection)
       return 'level'
     }
   }
@@ -117,18 +131,33 @@ export class SessionTurns {
     return log.head < head && log.head > before
   }
 
+  async #pullRefused(log: SessionLog, head: number): Promise<'level' | 'more'> {
+    const before = log.head
+    if (before >= head) return 'level'
+    await pullPage(this.parts.link, log, this.#pace)
+    if (log.head > before) this.parts.pulled()
+    // The server had taken it after all.
+    if ((await this.parts.store.pending(log.id, 1)).length === 0) this.#went(log.id)
+    return log.head < head && log.head > before ? 'more' : 'level'
+  }
+
   #went(session: SessionId): void {
     this.#failures.delete(session)
-    clearTimeout(this.#retries.get(session))
-    this.#retries.delete(session)
+    this.#cancelRetry(session)
     if (this.#refused.delete(session)) this.parts.onRefused(session, null)
     if (this.#stalled.delete(session)) this.parts.onStalled(session, null)
   }
 
-  async #failed(session: SessionId, error: HoldfastError): Promise<void> {
+  #cancelRetry(session: SessionId): void {
+    clearTimeout(this.#retries.get(session))
+    this.#retries.delete(session)
+  }
+
+  async #failed(session: SessionId, error: HoldfastError, connection: number): Promise<void> {
     if (this.#closed) return
     if (HoldfastError.is(error, ...forGood)) {
-      this.#refused.add(session)
+      this.#refused.set(session, connection)
+      this.#cancelRetry(session)
       this.parts.onRefused(session, error)
       return
     }

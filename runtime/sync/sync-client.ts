@@ -56,7 +56,10 @@ export class SyncClient {
       round: why => this.#catchUp(why),
       beforeStream: () => this.#identity.ask(),
       onMessage: message => this.#take(message),
-      onStreamGone: () => this.#pokes.clear(),
+      onStreamGone: () => {
+        this.#pokes.clear()
+        this.#turns.disconnected()
+      },
     })
     this.#loop = loop
     this.#identity = new Identity(parts, () => {
@@ -182,10 +185,11 @@ export class SyncClient {
     void work.finally(() => this.#active.delete(work))
   }
 
-  /** On a new stream what was refused for good is tried once more. */
+  /** On a new connection what was refused for good on an earlier one is tried once more. */
   async #pushEach(refused: boolean): Promise<void> {
     for (const {id} of await this.parts.store.sessions()) {
-      if (!this.#turns.isWaiting(id) && (refused || !this.#turns.isRefused(id))) this.#push(id)
+      if (this.#turns.isWaiting(id)) continue
+      if (refused ? this.#turns.mayTry(id) : !this.#turns.isRefused(id)) this.#push(id)
     }
   }
 

@@ -140,6 +140,7 @@ export function crashableLink(killer: Killer, faults: LinkFaults = {}): LinkFaul
       killer.point(`after ${name(method, path)}`)
     },
     ...(faults.twice && {twice: faults.twice}),
+    ...(faults.instead && {instead: faults.instead}),
     ...(faults.answer && {answer: faults.answer}),
   }
 }

@@ -65,6 +65,8 @@ export type LinkFaults = {
   after?: (method: string, path: string, response: Response) => void | Promise<void>
   /** The request reaches the server twice; the second answer is the one that comes back. */
   twice?: (method: string, path: string) => boolean
+  /** Answers in the server's place, which is not asked then. */
+  instead?: (method: string, path: string) => Response | null | Promise<Response | null>
   /** Another answer arrives than was sent. */
   answer?: (method: string, path: string, response: Response) => Response
 }
@@ -154,6 +156,8 @@ function inProcess(server: () => SyncServer, faults: LinkFaults): typeof fetch {
     const path = new URL(request.url).pathname
     await faults.before?.(request.method, path)
     request.signal.throwIfAborted()
+    const instead = await faults.instead?.(request.method, path)
+    if (instead) return instead
     if (faults.twice?.(request.method, path)) await server().fetch(request.clone())
     const response = await server().fetch(request)
     await faults.after?.(request.method, path, response)

@@ -64,6 +64,14 @@ function breakable(): LinkFaults & {breakAll(): void; deaf: boolean} {
   return gate
 }
 
+function held(): {promise: Promise<void>; resolve(): void} {
+  let resolve = () => {}
+  const promise = new Promise<void>(done => {
+    resolve = done
+  })
+  return {promise, resolve}
+}
+
 async function seenBy(other: Device, id: string): Promise<void> {
   await new Promise<void>(resolve => {
     other.sessions.subscribeSessions(list => list.some(item => item.id === id) && resolve())
@@ -221,10 +229,10 @@ test('[SYNC-6] a push that is refused for good is shown with its reason and not 
   let refusing = true
   const error = {code: 'forbidden', message: 'This session is closed to you.'}
   const desk = await device({
-    answer: (method, path, response) => {
-      if (!isPush(method, path)) return response
+    instead: (method, path) => {
+      if (!isPush(method, path)) return null
       pushes += 1
-      return refusing ? Response.json({error}, {status: 403}) : response
+      return refusing ? Response.json({error}, {status: 403}) : null
     },
   })
   const session = await desk.sessions.openSession({agent: 'desk'})
@@ -239,6 +247,59 @@ test('[SYNC-6] a push that is refused for good is shown with its reason and not 
   await desk.sessions.setOnline(true)
   const level = await until(session, view => view.pending === 0 && view.syncFault === null)
   expect(level.head).toBeGreaterThan(1)
+  await desk.close()
+})
+
+test('[SYNC-6] what was queued before a push was refused for good, and the stream that begins after it, push nothing more', async () => {
+  const refusal = {error: {code: 'forbidden', message: 'This session is closed to you.'}}
+  let refused = ''
+  let pushes = 0
+  let asked = 0
+  const [answer, stream] = [held(), held()]
+  const desk = await device({
+    before: (_, path) => (path === '/v1/live' ? stream.promise : undefined),
+    instead: async (method, path) => {
+      if (!isPush(method, path) || !path.includes(refused)) return null
+      pushes += 1
+      await answer.promise
+      return Response.json(refusal, {status: 403})
+    },
+    after: (method, path) => {
+      if (method === 'GET' && path === '/v1/sessions') asked += 1
+    },
+  })
+  const session = await desk.sessions.openSession({agent: 'desk'})
+  refused = session.id
+  await expect.poll(() => pushes).toBe(1)
+  await session.send('Queued while the push is under way')
+  answer.resolve()
+  await until(session, view => view.syncFault !== null)
+  const roundsBefore = asked
+  stream.resolve()
+  await expect.poll(() => asked).toBeGreaterThan(roundsBefore)
+  // A turn of another session that was written later comes after all that was queued.
+  const other = await desk.sessions.openSession({agent: 'desk'})
+  await other.send('Hello?')
+  await until(other, atRest)
+  expect(pushes).toBe(1)
+  await desk.close()
+})
+
+test('[SYNC-6] a head that the server names of a refused session is pulled and pushes nothing; taken after all, the fault goes', async () => {
+  const error = {code: 'forbidden', message: 'This session is closed to you.'}
+  let pushes = 0
+  const desk = await device({
+    // The server takes it and the way back says otherwise, so the server names a head afterwards.
+    answer: (method, path, response) => {
+      if (!isPush(method, path)) return response
+      pushes += 1
+      return Response.json({error}, {status: 403})
+    },
+  })
+  const session = await desk.sessions.openSession({agent: 'desk'})
+  const level = await until(session, view => view.pending === 0 && view.head > 0 && view.syncFault === null)
+  expect(level.rejected).toBe(0)
+  expect(pushes).toBe(1)
   await desk.close()
 })
 
