@@ -53,6 +53,7 @@ export class Persons<Extra> {
   #closed = false
   #turn: Promise<void> = Promise.resolve()
   #recording: Promise<unknown> = Promise.resolve()
+  #wiping: Place | null = null
   /** Whom the server named before anything was opened, until that is compared with the first database. */
   #named: Person | null = null
   readonly #listeners = new Set<() => void>()
@@ -128,9 +129,17 @@ export class Persons<Extra> {
   }
 
   async switchTo(person: Person): Promise<void> {
-    const fresh = await placeFor(person)
-    await this.host.index.change(people => switchedTo(people, person, fresh))
+    const change = this.#recordSwitch(person)
+    const recorded = change.catch(() => undefined)
+    this.#recording = Promise.all([this.#recording, recorded])
+    await change
     await this.follow()
+  }
+
+  async #recordSwitch(person: Person): Promise<void> {
+    const fresh = await placeFor(person)
+    // Whoever closed this may delete the folder.
+    if (!this.#closed) await this.host.index.change(people => switchedTo(people, person, fresh))
   }
 
   /** Opens the database of whoever the application's token or cookie names now. */
@@ -157,8 +166,15 @@ export class Persons<Extra> {
     const {place, parts} = await this.ready()
     await flushEdits(parts.edits)
     const unsent = await this.#closeForWipe(parts, discardUnsent === true ? null : Number(discardUnsent))
-    await this.host.index.change(people => wiping(people, place))
-    await this.follow()
+    this.#wiping = place
+    try {
+      // What was being recorded of this person would name them again after the wipe.
+      await this.#recording
+      await this.host.index.change(people => wiping(people, place))
+      await this.follow()
+    } finally {
+      this.#wiping = null
+    }
     await this.#remove(place)
     return {unsent}
   }
@@ -251,17 +267,15 @@ export class Persons<Extra> {
 
   #took(place: Place, state: PersonState | null): void {
     this.state.set(state)
-    if (!state?.tenant) return
+    if (!state?.tenant || place === this.#wiping) return
     const person = {tenant: state.tenant, subject: state.subject} as Person
-    this.#recording = this.host.index
-      .read()
-      .then(people => {
-        const owner = ownerOf(people, place)
-        if (owner && isSamePerson(owner, person)) return
-        return this.host.index.change(now => withOwner(now, place, person))
-      })
-      // The next change of the count tries again.
-      .catch(() => undefined)
+    const record = async () => {
+      const owner = ownerOf(await this.host.index.read(), place)
+      if (owner && isSamePerson(owner, person)) return
+      await this.host.index.change(now => (now.removing.includes(place) ? now : withOwner(now, place, person)))
+    }
+    // The next change of the count tries again.
+    this.#recording = this.#recording.then(record).catch(() => undefined)
   }
 
   async #remove(place: Place): Promise<void> {
