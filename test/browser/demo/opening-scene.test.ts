@@ -37,7 +37,7 @@ test('[RUN-4] a late yes to a refund that a newer instruction has withdrawn is r
   await approve(inbox, 'B22')
   const refusal = inbox.getByRole('alert')
   await refusal.waitFor()
-  expect(await refusal.textContent()).toMatch(/approval is voided: .*newer instruction.*nothing was changed/i)
+  expect(await refusal.textContent()).toMatch(/approval is voided.*nothing was changed.*newer instruction/i)
   news.open()
   await inbox.getByText('Withdrawn').waitFor()
 
