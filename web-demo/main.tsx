@@ -3,11 +3,13 @@ import {createRoot} from 'react-dom/client'
 import {App} from './app.tsx'
 import {browserServices} from './browser-services.ts'
 import {endMarksWithPage} from './crash-mark.ts'
+import {pagePerson} from './page-person.ts'
 import {registerServiceWorker} from './register-service-worker.ts'
 import {forgetWithOtherTabs, warnBeforeLosing} from './unsent.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element "root".')
+pagePerson.followSignIn()
 createRoot(root).render(<App services={browserServices} />)
 endMarksWithPage()
 warnBeforeLosing()

@@ -10,9 +10,6 @@ const listeners = new Set<() => void>()
 let shown: string = signIn.get() ?? nobody
 /** Until the runtime has named somebody, it is the person who signed in at this browser. */
 let isNamed = false
-signIn.subscribe(() => {
-  if (!isNamed) become(signIn.get() ?? nobody)
-})
 
 /**
  * The person whose data is on this page, so whatever is typed here is theirs. It is not `signIn`: that changes before the
@@ -24,6 +21,12 @@ export const pagePerson = {
   subscribe(listener: () => void): () => void {
     listeners.add(listener)
     return () => listeners.delete(listener)
+  },
+  /** Takes the person from the sign-in, until a runtime names one. */
+  followSignIn(): void {
+    signIn.subscribe(() => {
+      if (!isNamed) become(signIn.get() ?? nobody)
+    })
   },
   /** Takes the person from the runtime of this page, once it has one. */
   follow(person: PersonOfRuntime): void {
