@@ -9,13 +9,13 @@ export const runUsageSchema = z.strictObject({
   calls: z.int().nonnegative(),
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
-  /** Of the input tokens, those that the provider read from its cache; left out when there were none. */
+  /** Input tokens that the provider read from its cache, included in `inputTokens`. Absent when there were none. */
   cachedTokens: z.int().nonnegative().optional(),
-  /** Replies whose provider told no token count; they are in none of the sums. */
+  /** Number of replies for which the provider reported no token count. They are in none of the sums. */
   unreported: z.int().nonnegative(),
   /** In the currency of the pinned prices; null when there are none. */
   cost: z.number().nonnegative().nullable(),
-  /** Milliseconds of work as the holders measured it: waiting, sleeping and being closed are not work. [BUD-3] */
+  /** Milliseconds of work, as the holders measured it. Waiting, sleeping and being closed do not count. [BUD-3] */
   wallMs: z.number().nonnegative(),
 })
 export type RunUsage = z.infer<typeof runUsageSchema>
@@ -30,7 +30,7 @@ export type Bound = {
   why: string | null
 }
 
-/** `workMs` is the work that its holder has done since the last event, and only the holder knows it. [BUD-3] */
+/** `workMs`: milliseconds of work since the last event. Only the holder knows them. [BUD-3] */
 export function usageOf(run: RunState, workMs = 0): RunUsage {
   const wallMs = run.workedMs + workMs
   return {steps: run.steps, calls: run.calls, ...run.usage, cost: costOf(run), wallMs}
@@ -73,17 +73,19 @@ function noCost({maxCost}: Budgets, label: string): string {
     : `The host knows no prices of ${label}, so the bound on cost cannot be kept.`
 }
 
-/** The bound, in words, that leaves no room for anything more to be done; null while there is room. [BUD-1] */
+/** Returns the message of the first bound (tokens, cost or time) that is used up; null while none is. [BUD-1] */
 export function spentBound(run: RunState, workMs: number): string | null {
   return wordsOfFirst(run, workMs, bound => ['tokens', 'cost', 'wall'].includes(bound.name))
 }
 
-/** As `spentBound`, and also what only another step would go over. */
+/** Like `spentBound`, but also checks the bounds that only another step would exceed. */
 export function stepBound(run: RunState, workMs: number): string | null {
   return wordsOfFirst(run, workMs, bound => bound.name !== 'calls') ?? callsBound(run)
 }
 
-/** Set when the model has asked for more calls than the run may make; those over it are not run. */
+/**
+ * Returns a message when the model has asked for more calls than the run may make. The extra calls are not executed.
+ */
 export function callsBound(run: RunState): string | null {
   const limit = callLimit(run)
   return run.calls > limit ? wordsOf('calls', limit, run.pin) : null

@@ -2,27 +2,27 @@ import type {Event} from './event.ts'
 import type {Budgets} from './pin.ts'
 
 /**
- * What the session has learned about how its model counts tokens, from the usage that the provider reported and from
- * views that it refused. It decides how much a view holds; the manifest records the outcome. [VIEW-4]
+ * How the session's model counts tokens, learned from reported usage and from views that the provider refused. It
+ * decides how large a view may be; the manifest records the result. [VIEW-4]
  */
 export type Calibration = {
-  /** The label of the model that it is about. */
+  /** Label of the model that these values belong to. */
   model: string | null
-  /** Tokens as the provider counts them for one of our estimate; 1 or more. */
+  /** Provider tokens per estimated token. At least 1. */
   ratio: number
-  /** Our estimate of the view that waits for its reply. */
+  /** Estimated tokens of the view whose reply is pending. */
   estimated: number | null
-  /** The largest view, in our estimate, after a provider refused one; null while none was refused. */
+  /** Upper limit of a view in estimated tokens, set after a provider refused one. Null while none was refused. */
   viewTokens: number | null
-  /** Refused views in a row. */
+  /** Number of consecutive refusals. */
   refusals: number
 }
 
 export const initialCalibration: Calibration = {model: null, ratio: 1, estimated: null, viewTokens: null, refusals: 0}
 
-/** What a provider adds to every prompt of its own accord must not be taken for a dense text. */
+/** Tokens that a provider may add to every prompt. Without this allowance, short prompts would look like dense text. */
 const addedTokens = 400
-/** Below this estimate a single reply says little. */
+/** Views below this estimate are too small to learn from. */
 const leastEstimate = 200
 const highestRatio = 8
 const smallestView = 64
@@ -48,7 +48,10 @@ function about(state: Calibration, model: string): Calibration {
   return state.model === model ? state : {...initialCalibration, model}
 }
 
-/** Follows a denser text at once and a thinner one slowly: too small a view is safe, too large a one is refused. */
+/**
+ * Adopts a higher ratio at once and a lower one slowly: a view that is too small is safe, one that is too large is
+ * refused.
+ */
 function learned(state: Calibration, inputTokens: number | null): Calibration {
   const {estimated, ratio} = state
   if (inputTokens === null || estimated === null || estimated < leastEstimate) return state
@@ -57,25 +60,25 @@ function learned(state: Calibration, inputTokens: number | null): Calibration {
   return {...state, ratio: Math.round(next * 100) / 100}
 }
 
-/** Estimated tokens that the next view may hold. */
+/** Returns the size limit of the next view in estimated tokens. */
 export function viewTokensOf({ratio, viewTokens}: Calibration, budgets: Pick<Budgets, 'viewTokens'>): number {
   const calibrated = Math.floor(budgets.viewTokens / ratio)
   return Math.max(smallestView, Math.min(calibrated, viewTokens ?? calibrated))
 }
 
-/** Room that is left below a limit that a provider has stated. */
+/** Share of the provider's stated limit that the next view aims for. */
 const margin = 0.85
-/** Where it states none, how much smaller the next view is. */
+/** Factor for the next view when the provider stated no limit. */
 const blindStep = 0.6
 
-/** The budget of the views after one of `tokens` was refused; null when there is nothing left to take away. */
+/** Returns the view limit after a view of `tokens` was refused; null when the view cannot be made smaller. */
 export function afterRefusal(
   {tokens, least}: {tokens: number; least: number},
   {limit, counted}: {limit: number | null; counted: number | null},
 ): number | null {
   const blind = Math.floor(tokens * blindStep)
-  const told =
+  const stated =
     limit !== null && counted !== null && counted > 0 ? Math.floor(((limit * margin) / counted) * tokens) : blind
-  const next = Math.min(told, Math.floor(tokens * 0.95))
+  const next = Math.min(stated, Math.floor(tokens * 0.95))
   return next > least && next >= smallestView ? next : null
 }

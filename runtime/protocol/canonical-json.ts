@@ -1,7 +1,7 @@
 /**
- * The one canonical text of a JSON value, for every hash and digest on device and server: RFC 8785 with sorted keys and
- * no white space. RFC 8785 has no text for a lone surrogate; here it is written as its escape, as `JSON.stringify` does,
- * because an event may hold one and must still have a hash. [LOG-5]
+ * Returns the canonical text of a JSON value. Every hash and digest on device and server uses it. The format is RFC
+ * 8785: sorted keys, no white space. A lone surrogate, which RFC 8785 cannot encode, is written as its escape (like
+ * `JSON.stringify`), because an event may contain one and still needs a hash. [LOG-5]
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null'

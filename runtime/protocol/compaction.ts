@@ -25,16 +25,19 @@ export const compactionKinds = {
     promptHash: sha256Schema.optional(),
   }),
   /**
-   * The provider refused the view of the step as too long. The step is over without a reply; from here on views for
-   * this model hold less. [VIEW-4]
+   * The provider refused the view of the step as too long. The step ends without a reply, and later views for this
+   * model are smaller. [VIEW-4]
    */
   'view.refused': z.strictObject({
-    /** Our estimate of the view that was refused, tokens. */
+    /** Estimated tokens of the refused view. */
     tokens: z.int().nonnegative(),
-    /** What the provider said it takes, and what it counted, in its tokens; null where it did not say. */
+    /**
+     * The provider's limit and its count of this prompt, in provider tokens. Null where the provider did not state
+     * them.
+     */
     limit: z.int().nonnegative().nullable(),
     counted: z.int().nonnegative().nullable(),
-    /** Estimated tokens that a view may hold from here on. */
+    /** Size limit of later views in estimated tokens. */
     viewTokens: z.int().positive(),
   }),
 }

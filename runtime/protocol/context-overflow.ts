@@ -1,13 +1,16 @@
 import * as z from 'zod'
 
-/** A provider's refusal of a prompt that is too long; the token counts that it states, null where it states none. */
+/**
+ * A provider's refusal of a prompt that is too long. Counts are in provider tokens; null where the provider states
+ * none.
+ */
 export const contextOverflowSchema = z.object({
   limit: z.int().nonnegative().nullable(),
   counted: z.int().nonnegative().nullable(),
 })
 export type ContextOverflow = z.infer<typeof contextOverflowSchema>
 
-/** Codes and types by which providers name it, wherever in the error they stand. */
+/** Error codes and types that providers use for it, in any field of the error. */
 const codes = [
   'context_length_exceeded',
   'context_window_exceeded',
@@ -20,7 +23,10 @@ const codes = [
   'max_context_length',
 ]
 
-/** The words of OpenAI, Azure, Anthropic, Google, Mistral, Bedrock, xAI, Groq, OpenRouter, vLLM, llama.cpp, Ollama, … */
+/**
+ * Message patterns of OpenAI, Azure, Anthropic, Google, Mistral, Bedrock, xAI, Groq, OpenRouter, vLLM, llama.cpp,
+ * Ollama and others.
+ */
 const words = [
   /context[ _-]?(length|window|size|limit)[^.]{0,80}(exceed|overflow|too (small|short))/,
   /(exceed|overflow|larger than|longer than|greater than|too (long|large|big) for|over)[^.]{0,60}context[ _-]?(length|window|size|limit)/,
@@ -49,34 +55,33 @@ const words = [
   /exceeds the maximum size/,
 ]
 
-/** Too much in one minute is waited for, unless one request alone is over the limit: that never passes. */
+/** A rate limit passes with time and is no overflow. The exception is one request that alone exceeds the limit. */
 const rateLimit =
   /rate.?limit|per (min|minute|hour|day)|\b[rt]pm\b|\b[rt]pd\b|\bquota\b|insufficient_quota|too many requests|throttl/
 const alwaysOverRate = /request too large/
-/** The limits on a reply, on an id or on a name are no matter of the prompt. */
+/** Limits on a reply, an id or a name do not concern the length of the prompt. */
 const otherLimit =
   /max_(completion_|output_)?tokens(`|')? is too large|at most \d+ (completion|output) tokens|(tool_call_id|tool_calls|\.id\b|\bname\b)[^.]{0,40}string too long/
 
 /**
- * Reads whether an error says that the prompt is longer than the model takes: by its status, its codes and its words,
- * in the error itself, its body, its data or its causes. Null for every other error.
+ * Detects whether an error says that the prompt is longer than the model accepts. Reads the status, codes and messages
+ * of the error itself, its body, its data and its causes. Returns null for every other error.
  *
- * @example
- * contextOverflow(new Error('prompt is too long: 213462 tokens > 200000 maximum')) // {limit: 200000, counted: 213462}
+ * @example contextOverflow(new Error('prompt is too long: 213462 tokens > 200000 maximum')) // {limit: 200000, counted: 213462}
  */
 export function contextOverflow(error: unknown): ContextOverflow | null {
-  const {text, status} = saidBy(error)
+  const {text, status} = errorText(error)
   if (otherLimit.test(text)) return null
   if (rateLimit.test(text) && !alwaysOverRate.test(text)) return null
   const named = codes.some(code => text.includes(code)) || words.some(pattern => pattern.test(text))
   if (!named && status !== 413) return null
-  // An answer that speaks of the caller's rights or of its own failure is believed in that.
+  // Authentication and payment errors are never an overflow, whatever their message says.
   if (status === 401 || status === 402 || status === 403) return null
   return countsIn(text)
 }
 
-/** Everything an error says, in lower case: bounded, whatever it holds and however it refers to itself. */
-function saidBy(error: unknown): {text: string; status: number | null} {
+/** Collects the text of an error in lower case. Bounded in size and depth; circular references are skipped. */
+function errorText(error: unknown): {text: string; status: number | null} {
   const texts: string[] = []
   const seen = new Set<object>()
   let status: number | null = null
@@ -94,7 +99,7 @@ function saidBy(error: unknown): {text: string; status: number | null} {
     const fields = value as Record<string, unknown>
     const own = fields.statusCode ?? fields.status
     if (status === null && typeof own === 'number') status = own
-    // An error's own fields are not enumerable; the prompt that was sent says nothing about the answer.
+    // `name`, `message` and `cause` of an Error are not enumerable. The request body is skipped: it holds the prompt.
     for (const name of ['name', 'message', 'cause']) take(fields[name], depth + 1)
     for (const [name, inner] of Object.entries(fields)) {
       if (!/^(requestBodyValues|responseHeaders|url|stack|name|message|cause)$/.test(name)) labelled(name, inner, depth)
@@ -109,7 +114,7 @@ function saidBy(error: unknown): {text: string; status: number | null} {
 }
 
 const number = '([0-9][0-9,_]{0,14})'
-/** [pattern, group of the limit, group of what the provider counted]; the first that fits is read. */
+/** [pattern, group of the limit, group of the counted tokens]. The first match is used. */
 const counts: readonly (readonly [RegExp, number, number])[] = [
   [new RegExp(`${number} tokens? > ${number}`), 2, 1],
   [new RegExp(`limit:? ${number},? requested:? ${number}`), 1, 2],
@@ -133,7 +138,7 @@ function countsIn(text: string): ContextOverflow {
     const found = pattern.exec(text)
     const limit = toCount(found?.[limitAt])
     const counted = toCount(found?.[countedAt])
-    // Words in another order than expected would teach the opposite.
+    // If the count is below the limit, the two numbers were matched in the wrong order.
     if (limit !== null && counted !== null && counted > limit) return {limit, counted}
     if (limit !== null && counted !== null && limitAt === 3) return {limit, counted}
   }

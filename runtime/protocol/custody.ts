@@ -60,7 +60,7 @@ export function refuseAssumption(
   })
   if (custody.holder === device) return no('a device that holds custody already', ['go on under the epoch held'])
   if (data.epoch !== custody.epoch + 1) return no(`epoch ${custody.epoch}`, ['keep the work as a branch'])
-  // To rest on what does not exist would count whatever the holder does next as seen.
+  // A position beyond the head would treat later work of the holder as already seen.
   if (data.restsOn > head) return no(`a session whose last event is ${head}`, ['keep the work as a branch'])
   if (worked > data.restsOn) return no(`work of the holder up to event ${worked}`, ['keep the work as a branch'])
   return null

@@ -42,7 +42,7 @@ function refuseStep(state: SessionState, event: Event): Refusal | null {
     case 'run.completed': {
       const [open] = state.calls
       if (open) return refused(event, `call ${open.id} without a result`, 'loop', [`answer ${open.id}`])
-      // An earlier build ends a run after a reply that is cut or empty.
+      // Earlier builds end a run after a reply that is cut or empty.
       if (event.kind !== 'run.completed' || event.data.outcome !== 'finished' || step?.final || step?.flaw) return null
       return refused(event, 'a run whose model has not had its last word', 'loop', ['step.prepared'])
     }
@@ -72,8 +72,8 @@ function refuseSlots(state: SessionState, event: Extract<Event, {kind: 'slots.pa
 }
 
 /**
- * A call id names one call: one that is open, or that an operation still belongs to, keeps it. [LOG-7] That an earlier
- * call had it is seen by whoever stores calls by their ids: a list of them here would grow with the run.
+ * A call id is taken while its call is open or an operation belongs to it. [LOG-7] Ids of earlier calls are checked by
+ * the store: a list of them in this state would grow with the run.
  */
 function refuseNewCalls(state: SessionState, event: Extract<Event, {kind: 'model.replied'}>): Refusal | null {
   const taken = new Set<CallId>()
@@ -112,7 +112,10 @@ function refuseProposal(
   return refused(event, 'a newer instruction that no step has seen', 'loop', ['answer the call as superseded'])
 }
 
-/** Only the server tells what came of an external call: its holder repeats that, or says that nothing was proposed. [OP-2] */
+/**
+ * Only the server reports the result of an external call. The holder may repeat that result, or report that nothing was
+ * proposed. [OP-2]
+ */
 function refuseExternalResult(
   state: SessionState,
   event: Extract<Event, {kind: 'tool.returned'}>,
@@ -122,10 +125,10 @@ function refuseExternalResult(
   const {outcome, output} = event.data
   const operation = state.operations.find(({call: id}) => id === call.id)
   if (operation && hasEnded(operation)) {
-    const told = resultOutcome(operation)
-    if (outcome === told && (told !== 'ok' || sameJson(output, operation.outcome))) return null
-    // A later run may leave it at that: nothing was done, and devices of earlier builds say no more.
-    if (told !== 'ok' && outcome === 'aborted' && call.run !== event.run) return null
+    const expected = resultOutcome(operation)
+    if (outcome === expected && (expected !== 'ok' || sameJson(output, operation.outcome))) return null
+    // A later run may abort the call of an earlier one when nothing was done. Earlier builds write only that.
+    if (expected !== 'ok' && outcome === 'aborted' && call.run !== event.run) return null
     return refused(event, `operation ${operation.id}, which has ended otherwise`, 'operation service', [])
   }
   if (operation && (outcome !== 'aborted' || call.run === event.run))

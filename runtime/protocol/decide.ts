@@ -54,9 +54,9 @@ function refuseWhenClosed(event: Event): Refusal {
 }
 
 function refuseMessage(state: SessionState, event: Message): Refusal | null {
-  // Not in the schema: an event that an earlier build has stored must stay readable.
+  // Checked here and not in the schema, so that events stored by earlier builds stay readable.
   if (!isVisible(event.data.text))
-    return {...refused(event, 'a text with nothing to see', 'user', [visibleText]), code: 'bad_input'}
+    return {...refused(event, 'a text without visible characters', 'user', [visibleText]), code: 'bad_input'}
   const policy = policyOf(state, event.data)
   if (!isActive(state.run) || (policy !== 'reject' && policy !== 'fork')) return null
   const met = `a run that is ${sessionStatus(state)}, with policy ${policy}`

@@ -4,7 +4,7 @@ import type {GeneratedIds} from './ids.ts'
 export interface Environment {
   /** Milliseconds since 1970. Shown and stored, never used to order anything. [LOG-2] */
   now(): number
-  /** Milliseconds on a clock that nobody sets and that never goes back, from wherever it began. Measures work. [BUD-3] */
+  /** Milliseconds on a monotonic clock with an arbitrary start. Measures work. [BUD-3] */
   elapsed(): number
   /** A fresh id; never the same twice, on any device. */
   id<Name extends keyof GeneratedIds>(name: Name): GeneratedIds[Name]

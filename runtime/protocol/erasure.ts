@@ -17,8 +17,12 @@ export const erasureRequestSchema = z.union([
 export type ErasureRequest = z.infer<typeof erasureRequestSchema>
 
 /**
- * What an erasure has done and what it still waits for. `erasing`: layers are under way; `waiting`: the server is done,
- * but a device has not come back, an effect has not ended or files of the database still hold erased rows; `complete`: nothing is outstanding. [RET-2]
+ * What an erasure has removed and what is still outstanding. [RET-2]
+ *
+ * - `erasing`: layers are still being removed.
+ * - `waiting`: the server is done, but a device has not come back, an effect has not ended, or database files still
+ * hold erased rows.
+ * - `complete`: nothing is outstanding.
  */
 export const erasureReceiptSchema = z.strictObject({
   erasure: erasureIdSchema,
@@ -35,11 +39,14 @@ export const erasureReceiptSchema = z.strictObject({
   outstanding: z.strictObject({
     /** Copies that have not said yet that they purged. */
     devices: z.array(z.strictObject({device: deviceIdSchema, lastSeenAt: z.number()})),
-    /** Effects under way, whose input is needed to find out how they ended. */
+    /** Operations that have not ended. Their input is kept to find out how they ended. */
     operations: z.array(operationIdSchema),
     /** The files of the server's database (tables, write-ahead log, backups) may still hold erased rows. */
     files: z.boolean(),
-    /** Only while `files` is true. `until`: when the operator states that they are gone (ms); null: not stated. */
+    /**
+     * Present while `files` is true. `until`: when the operator states that the files are gone (milliseconds since
+     * 1970); null if not stated.
+     */
     filesWait: z.strictObject({reason: z.string(), until: z.number().nullable()}).optional(),
   }),
 })

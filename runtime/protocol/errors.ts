@@ -9,7 +9,7 @@ export const errorMeanings = {
   bad_input: 'A value did not match what this call expects.',
   unauthenticated: 'The request carries no valid token.',
   token_expired: 'The token has expired; ask for a new one and try again.',
-  other_person: 'The request is meant for one person and its token or cookie belongs to another.',
+  other_person: 'The request names one person, but its token or cookie belongs to another.',
   rate_limited: 'Too many requests; the details say how long to wait.',
   forbidden: 'The caller may not do this.',
   not_found: 'No such record, or it belongs to somebody else.',
@@ -25,8 +25,8 @@ export const errorMeanings = {
   cancelled: 'The caller cancelled this.',
   database_locked: 'Another process or tab holds this database.',
   database_damaged: 'The database could not be opened whole.',
-  backlog_full: 'Too many events wait for the server; nothing more is taken until it has some of them.',
-  unavailable: 'Something that this needs cannot be reached at the moment; nothing is known to be wrong with it.',
+  backlog_full: 'Too many events wait for the server; no more are accepted until it has received some of them.',
+  unavailable: 'A service that this request needs cannot be reached at the moment; the same request may succeed later.',
   storage_full: 'The device has no room left for this write.',
   not_durable: 'A write could not be made durable.',
   model_failed: 'The model call failed.',
@@ -98,7 +98,10 @@ export class HoldfastError extends Error {
   }
 }
 
-/** The server could not be asked; the same request may be answered later, and nothing is known to be wrong with it. */
+/**
+ * Whether the request failed only because the server could not be reached or did not accept the caller now. The same
+ * request may succeed later.
+ */
 export function isOutOfReach(error: unknown): boolean {
   return HoldfastError.is(
     error,
@@ -154,7 +157,7 @@ function asExpectation(message: string): string {
   return /expected/.test(message) ? plainMessage(message) : 'expected a valid value'
 }
 
-/** Pure: what was expected, without the name that Zod gives to the kind of the fault. */
+/** Removes Zod's prefix from an issue message and keeps what was expected. */
 export function plainMessage(message: string): string {
   return message.replace(/^(?:Invalid input|Too small|Too big): (?=expected)/, '')
 }

@@ -1,6 +1,6 @@
 /**
- * Tokens that a value's JSON comes to, estimated by script: rough, the same everywhere, and cheap. A token for 4
- * characters is the least, and what is denser counts for more; what the provider counts calibrates it.
+ * Estimates the tokens of a value's JSON by its scripts: rough, deterministic and cheap. The minimum is one token for 4
+ * characters; denser scripts count more. Usage that the provider reports calibrates the estimate (`calibration.ts`).
  */
 export function estimateTokens(value: unknown): number {
   const text = JSON.stringify(value) ?? ''
@@ -24,7 +24,7 @@ function tokensByScript(text: string): number {
   return tokens
 }
 
-/** Where a run of ASCII letters and digits ends. */
+/** Returns the end of the ASCII word (letters and digits) that starts at `from`. */
 function wordEnd(text: string, from: number): number {
   let i = from
   while (i < text.length && isWord(text.charCodeAt(i))) i++
@@ -39,10 +39,10 @@ function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
 }
 
-/** From here on a run is no word of a language but an id, a hash or encoded bytes. */
+/** From this length on, a word with digits is an id, a hash or encoded bytes. */
 const encodedLength = 24
 
-/** Words take a token for about 5 letters, numbers one for 2 digits, encoded bytes one for 2 characters. */
+/** A word has one token for 4.5 letters, a number one for 2 digits, encoded bytes one for 2 characters. */
 function wordTokens(text: string, from: number, end: number): number {
   const length = end - from
   let digits = 0
@@ -65,9 +65,7 @@ function weightOf(code: number): number {
   // Indic scripts, Thai, Lao, Tibetan, Burmese, Ethiopic, Khmer and others
   if (code < 0x1e00) return isHangulJamo(code) ? 1 : 0.9
   if (code < 0x2000) return 0.8
-  // Punctuation and symbols
-  if (code < 0x2e80) return 1
-  // Han, kana, Hangul and full-width forms
+  // Punctuation, symbols, Han, kana, Hangul and full-width forms
   if (code <= 0xffff) return 1
   // Emoji and rare characters are several tokens each.
   return 2.5

@@ -64,7 +64,7 @@ export const envelopeSchema = z.strictObject({
   causes: z.array(eventIdSchema).max(50).optional(),
   /** Milliseconds since 1970 on the author's clock: shown, never used to order. */
   at: z.number(),
-  /** On an event of a run: milliseconds that its holder has worked for the run since its own last event. [BUD-3] */
+  /** On events of a run: milliseconds that the holder has worked for the run since its previous event. [BUD-3] */
   workMs: z.int().nonnegative().optional(),
   v: z.int().positive(),
 })
@@ -102,7 +102,7 @@ export function isCustodianKind(kind: string): kind is CustodianKind {
   return Object.hasOwn(custodianKinds, kind)
 }
 
-/** Brings the data of an event of an earlier build into today's form. [LOG-8] */
+/** Converts the data of an event that an earlier build wrote. [LOG-8] */
 function upcastEvent(event: Envelope): Envelope {
   const data: unknown = event.data
   if (event.kind !== 'run.started' || typeof data !== 'object' || data === null || !('pin' in data)) return event

@@ -1,12 +1,12 @@
 /**
- * What application code returned, as JSON text would have it, which is what a programmer expects: a member that is
- * `undefined` is absent, a hole in an array is null, and −0 is 0. Everything else is handed on for the check of JSON to
- * accept or refuse by its path. Returns the same value when there is nothing to change.
+ * Converts a value from application code the way JSON text would: a member that is `undefined` is dropped, a hole in an
+ * array becomes null, and −0 becomes 0. Everything else passes unchanged; the JSON check accepts or refuses it by its
+ * path. Returns the same value when there is nothing to change.
  */
 export function givenJson(value: unknown, depth = 0): unknown {
   if (value === undefined) return null
   if (Object.is(value, -0)) return 0
-  // A value that holds itself ends here, and is refused for its depth.
+  // A circular value stops here; the JSON check refuses it for its depth.
   if (typeof value !== 'object' || value === null || depth > deepest) return value
   if (Array.isArray(value))
     return changed(

@@ -9,7 +9,7 @@ export type Json = null | boolean | number | string | Json[] | {[key: string]: J
  */
 export const jsonSchema = jsonWithin(limits.jsonDepth)
 export const jsonObjectSchema = jsonSchema.refine(isJsonObject, 'expected a JSON object')
-/** The data of an event, with room for the fields around the values that it holds. */
+/** Schema of an event's data. It allows more levels than one value, for the fields around the values. */
 export const eventDataSchema = jsonWithin(limits.eventDepth).refine(isJsonObject, 'expected a JSON object')
 
 function jsonWithin(depth: number) {
@@ -25,7 +25,7 @@ function isJsonObject(value: Json): value is {[key: string]: Json} {
 
 type Fault = {path: (string | number)[]; expected: string}
 
-/** `room` is how many levels there may be. */
+/** `room`: remaining levels of nesting. */
 function unrepresentable(value: unknown, path: (string | number)[], room: number): Fault | null {
   if (room < 0) return {path, expected: `expected at most ${path.length - 1} levels of nesting`}
   switch (typeof value) {
@@ -42,8 +42,8 @@ function unrepresentable(value: unknown, path: (string | number)[], room: number
 }
 
 /**
- * An integer beyond 2^53 may have been rounded when it was parsed, which would turn one id into another. From 10^21 on a
- * number is written with an exponent, so that nobody takes it for an exact one.
+ * An integer beyond 2^53 may have been rounded when it was parsed, which would turn one id into another. From 10^21 on,
+ * JSON writes a number with an exponent, so it cannot be mistaken for an exact id.
  */
 function numberFault(value: number, path: (string | number)[]): Fault | null {
   if (!Number.isFinite(value)) return {path, expected: `expected a finite number, got ${value}`}

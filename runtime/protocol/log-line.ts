@@ -5,8 +5,8 @@ import type {EventVerdict} from './wire.ts'
 /** What can be told, how grave it is, and the fixed words for it: no line has words that somebody else chose. [VIEW-5] */
 export const logEvents = {
   'server.started': ['info', 'The server has picked up what an earlier process left, and keeps watch.'],
-  'server.stopped': ['info', 'The server has ended its streams and what it had under way.'],
-  'server.fault': ['error', 'The server, or code that it was given, failed.'],
+  'server.stopped': ['info', 'The server has ended its streams and its running work.'],
+  'server.fault': ['error', 'The server or application code failed.'],
   'server.unavailable': [
     'error',
     'The database or the key server cannot be reached; requests are answered with status 503.',
@@ -17,7 +17,7 @@ export const logEvents = {
   ],
   'database.reopened': ['info', 'The database is open again.'],
   'request.refused': ['warn', 'A request was refused.'],
-  'event.refused': ['warn', 'A device pushed events that its server did not take as they were.'],
+  'event.refused': ['warn', 'The server refused or changed events that a device pushed.'],
   'decision.refused': ['warn', 'Somebody tried what they may not decide, or on a record that had moved.'],
   'epoch.stale': ['warn', 'Work came under an epoch that is over.'],
   'run.started': ['info', 'A run has started.'],
@@ -25,11 +25,11 @@ export const logEvents = {
   'run.failed': ['warn', 'A run has failed.'],
   'step.failed': ['warn', 'A step of a run has failed.'],
   'operation.uncertain': ['warn', 'Whether an operation took effect is not known.'],
-  'operation.reconciled': ['info', 'What became of an uncertain operation is known now.'],
+  'operation.reconciled': ['info', 'The outcome of an uncertain operation is now known.'],
   'model.failed': ['warn', 'A call of a model provider failed.'],
-  'operation.given_up': ['error', 'The check of an operation failed again and again; the operation was refused.'],
-  'due.failed': ['error', 'Work that was due has failed; it is tried again later.'],
-  'webhook.given_up': ['error', 'A webhook was given up on.'],
+  'operation.given_up': ['error', 'The check of an operation failed too often; the operation was refused.'],
+  'due.failed': ['error', 'Scheduled work failed; it is retried later.'],
+  'webhook.given_up': ['error', 'A webhook was abandoned after its last retry.'],
   'erasure.done': ['info', 'An erasure has reached every layer of the server.'],
   'sweep.done': ['info', 'A sweep has ended what its time had come for.'],
   'sweep.failed': ['error', 'A sweep has failed; the next one tries again.'],
@@ -97,7 +97,10 @@ export function refusedByCode(verdicts: readonly EventVerdict[]): ReadonlyMap<Er
   return counts
 }
 
-/** Made from what the host itself has said or set up; any other words may be a person's, a model's or a tool's. [VIEW-5] */
+/**
+ * Codes whose messages contain only text of the host. Other messages may hold text of a person, a model or a tool.
+ * [VIEW-5]
+ */
 const ownWords = ['misconfigured', 'database_locked', 'database_damaged', 'unavailable'] as const
 const mostFrames = 8
 

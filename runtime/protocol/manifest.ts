@@ -14,8 +14,8 @@ const partSchema = z.string().min(1).max(200)
 const transformSchema = z.strictObject({
   part: partSchema,
   /**
-   * `over_budget`: what may not be left out is by itself larger than the budget. `well_formed`: lone surrogates were
-   * replaced by U+FFFD, because providers refuse them.
+   * `over_budget`: the parts that may not be left out exceed the budget. `well_formed`: lone surrogates were replaced
+   * by U+FFFD, because providers refuse them.
    */
   how: z.enum(['redacted', 'truncated', 'left_out', 'over_budget', 'well_formed']),
 })
@@ -24,7 +24,7 @@ export type Transform = z.infer<typeof transformSchema>
 /** How large the transcript since the last summary is, and everything else that a view wants to hold beside it. */
 const viewSizeSchema = z.strictObject({tokens: z.int().nonnegative(), events: z.int().nonnegative()})
 
-/** The construction that manifests are written for now; those without a number were made from events alone. */
+/** Version of the view construction that new manifests use. Manifests without a number were built from events alone. */
 export const viewBuilder = 3
 
 /**
@@ -58,7 +58,7 @@ export const manifestSchema = z.strictObject({
     .max(8)
     .optional(),
   memory: z.array(memoryRefSchema).max(50).optional(),
-  /** Estimated tokens to which each longer text of the turns was cut; whole when it is not given. */
+  /** Estimated tokens to which longer texts of the turns were cut. Absent: not cut. */
   excerpt: z.int().positive().optional(),
   transforms: z.array(transformSchema).max(1000).optional(),
   /** Without the budget: decides when it is time to summarise. */

@@ -2,9 +2,9 @@ import {HoldfastError} from './errors.ts'
 import {isVisible} from './text.ts'
 
 /**
- * The text of a message as a caller gave it.
+ * Checks the text of a message.
  *
- * @throws HoldfastError `bad_input` for what is not a string, or has nothing that a person would see
+ * @throws HoldfastError `bad_input` when it is not a string or has no visible character
  */
 export function messageText(text: unknown): string {
   if (typeof text === 'string' && isVisible(text)) return text

@@ -8,8 +8,8 @@ import type {CallState, SessionState} from './session.ts'
 type Migration = Extract<Event, {kind: 'run.migrated'}>
 
 /**
- * Calls of the run that the new version would have to carry on. Faulty ones, and those whose operation has ended, are
- * answered from the records without any version.
+ * Calls of the run that the new version would have to complete. Faulty calls, and calls whose operation has ended, are
+ * excluded: they are answered from the records without any version.
  */
 export function callsToCarry(
   {calls, operations}: Pick<SessionState, 'calls' | 'operations'>,

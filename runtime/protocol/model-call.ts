@@ -50,7 +50,7 @@ export const modelFailureSchema = z.object({
   reason: z.enum(modelFailureReasons),
   /** Milliseconds before which another try is pointless, as the provider says. */
   retryAfterMs: z.number().nonnegative().optional(),
-  /** The prompt is longer than the model takes; a shorter one may be taken. */
+  /** The prompt is longer than the model accepts; a shorter one may succeed. */
   overflow: contextOverflowSchema.optional(),
 })
 export type ModelFailure = z.infer<typeof modelFailureSchema>

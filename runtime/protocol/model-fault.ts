@@ -1,6 +1,6 @@
 const expected = 'expected a language model of the AI SDK provider specification v3 or v4'
 
-/** Why a value is no model of the provider specification v3 or v4, in words; null for one that is. */
+/** Returns why a value is not a model of the provider specification v3 or v4; null when it is one. */
 export function modelFault(model: unknown): string | null {
   if (typeof model === 'string') {
     return `${expected}, got the name ${JSON.stringify(model.slice(0, 100))}; create the model with a provider package`

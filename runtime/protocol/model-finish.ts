@@ -1,5 +1,5 @@
 type Counts = Readonly<Record<string, unknown>>
-/** The last part of a stream, as versions 3 and 4 of the provider specification have it. */
+/** The last part of a stream in versions 3 and 4 of the provider specification. */
 export type FinishPart = {
   finishReason: {unified: string; raw: string | undefined}
   usage: {inputTokens?: Counts | undefined; outputTokens?: Counts | undefined}
@@ -7,8 +7,8 @@ export type FinishPart = {
 export type CountedUsage = {inputTokens: number | null; outputTokens: number | null; cachedTokens?: number}
 
 /**
- * A provider that lost its connection may still close its stream in an orderly way: V4 then says `interrupted`, V3
- * `other` without a reason or a count of tokens.
+ * Whether the stream ended before the reply was complete. A provider that lost its connection may still end its stream
+ * normally: V4 then reports `interrupted`, V3 reports `other` without a reason or token counts.
  */
 export function isCutStream({finishReason, usage}: FinishPart): boolean {
   const {unified, raw} = finishReason
@@ -17,7 +17,9 @@ export function isCutStream({finishReason, usage}: FinishPart): boolean {
   return unified === 'other' && raw === undefined && counted.inputTokens === null && counted.outputTokens === null
 }
 
-/** Totals as the provider counts them; null for what is no count. Cached tokens are part of the input tokens. */
+/**
+ * Token totals of the provider; null where it reported no valid count. Cached tokens are included in the input tokens.
+ */
 export function countedUsage(usage: FinishPart['usage'] | undefined): CountedUsage {
   const {inputTokens: input, outputTokens: output} = usage ?? {}
   const inputTokens = countOf(input?.total)

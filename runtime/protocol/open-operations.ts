@@ -3,21 +3,21 @@ import {hasEnded, isVoidable, type OperationState} from './operation.ts'
 import {policyOf, type SessionState} from './session.ts'
 import type {DurableEvent} from './transcript.ts'
 
-/** One external effect that has not ended, wherever in the conversation it was proposed. */
+/** One operation that has not ended, wherever in the conversation it was proposed. */
 export type OpenOperation = Pick<OperationState, 'id' | 'call' | 'run' | 'tool' | 'status' | 'approval'> & {
   input: Json
-  /** Nothing has been asked of the outside world yet: an instruction, a cancel or a closing still voids it. [RUN-4] */
+  /** The operation has not started: a correction, a cancellation or closing the session still voids it. [RUN-4] */
   voidable: boolean
-  /** What was done on this device that voids it, while the server has not accepted that; null for nothing. */
+  /** The event on this device that will void it once the server accepts it; null if there is none. */
   unsentVoid: 'message' | 'cancel' | 'close' | null
 }
 
-/** The kinds of event that `openOperations` reads. */
+/** Event kinds that `openOperations` reads. */
 export const openOperationKinds = ['operation.proposed', 'message.posted', 'run.cancelled', 'session.closed'] as const
 
 const voids = {'message.posted': 'message', 'run.cancelled': 'cancel', 'session.closed': 'close'} as const
 
-/** The operations that have not ended, oldest first, from the state and those of its events that tell about them. */
+/** Returns the operations that have not ended, oldest first. `events`: the session's events of `openOperationKinds`. */
 export function openOperations(state: SessionState, events: readonly DurableEvent[]): OpenOperation[] {
   const proposals = new Map(events.flatMap((durable, place) => proposalAt(durable, place)))
   const unsent = events.flatMap((durable, place) => unsentVoidAt(state, durable, place))
@@ -33,7 +33,7 @@ export function openOperations(state: SessionState, events: readonly DurableEven
     })
 }
 
-/** The events hold the proposal of every operation that has not ended. */
+/** Whether the events include the proposal of every operation that has not ended. */
 export function holdsProposals(state: SessionState, events: readonly DurableEvent[]): boolean {
   const proposals = new Map(events.flatMap((durable, place) => proposalAt(durable, place)))
   return state.operations.every(operation => hasEnded(operation) || proposals.has(operation.id))
@@ -50,7 +50,7 @@ type UnsentVoid = {place: number; by: NonNullable<OpenOperation['unsentVoid']>}
 
 function unsentVoidAt(state: SessionState, {event, durability}: DurableEvent, place: number): UnsentVoid[] {
   if ('unreadable' in event || durability.status !== 'device' || !(event.kind in voids)) return []
-  // A queued message waits for the run to end, so it corrects nothing. [RUN-3]
+  // A queued message is read after the run ends, so it corrects nothing. [RUN-3]
   if (event.kind === 'message.posted' && policyOf(state, event.data) === 'queue') return []
   return [{place, by: voids[event.kind as keyof typeof voids]}]
 }

@@ -2,15 +2,15 @@ import type {ErrorBody} from './errors.ts'
 import type {StorageState} from './recovery.ts'
 
 /**
- * How far a page is with opening its runtime. It says nothing about the connection to the server: an open runtime may
- * be offline, and a runtime that cannot open may have the best of connections.
+ * Progress of a page in opening its runtime. It does not describe the connection to the server: an open runtime may be
+ * offline, and a runtime that cannot open may be online.
  *
  *   opening ⇄ blocked        another tab owns the database and does not answer
  *      │  ▲
- *      ▼  │ the worker died, or another tab owned the database and is gone
+ *      ▼  │ the worker died, or the tab that owned the database is gone
  *     open
  *
- *   failed                   nothing that is tried again can help; `ways` says what can
+ *   failed                   no retry can help; `ways` lists what the person can do
  */
 export type Opening =
   | {
@@ -30,31 +30,31 @@ export type Opening =
       state: 'blocked'
       by: 'frozen_tab' | 'older_build'
       since: number
-      /** When this tab takes the database over, milliseconds since 1970; null once it is doing so. */
+      /** When this tab takes the database over, milliseconds since 1970; null while it does so. */
       nextAt: number | null
     }
   | {state: 'failed'; cause: OpeningCause; ways: Way[]}
 
 /**
- * - `script`: the worker's script is loaded.
- * - `owner`: another tab has the database, or is opening it; this one connects to it.
+ * - `script`: loading the worker's script.
+ * - `owner`: another tab owns or opens the database; this tab connects to it.
  * - `database`: this tab opens the database.
  */
 export type OpeningStep = 'script' | 'owner' | 'database'
 
-/** What a person can do about it. */
+/** What the person can do about it. */
 export type Way = 'reload' | 'free_space' | 'allow_storage' | 'close_other_tabs' | 'other_browser'
 
 /**
- * - `new_version`: the worker's script is not there any more, so a new version was published.
- * - `wrong_answer`: a file of the program was answered with something else, such as a login page.
- * - `unreachable`: a file of the program could not be fetched.
- * - `script_error`: the worker's script was loaded and failed.
- * - `engine`: the WebAssembly of the database does not compile here.
- * - `files_in_use`, `no_room`, `storage_blocked`, `damaged`: what the browser's storage says.
- * - `newer_data`: a newer version has written the data of this device.
+ * - `new_version`: the worker's script no longer exists on the server, so a new version was published.
+ * - `wrong_answer`: a request for a program file was answered with something else, such as a login page.
+ * - `unreachable`: a program file could not be fetched.
+ * - `script_error`: the worker's script was loaded and threw.
+ * - `engine`: the database's WebAssembly does not compile here.
+ * - `files_in_use`, `no_room`, `storage_blocked`, `damaged`: errors of the browser's storage.
+ * - `newer_data`: a newer version wrote the data of this device.
  * - `no_answer`: the worker runs and does not answer.
- * - `browser`: this browser lacks something that is needed.
+ * - `browser`: this browser lacks a required feature.
  */
 export type OpeningCauseKind =
   | 'new_version'
@@ -73,9 +73,9 @@ export type OpeningCauseKind =
 
 export type OpeningCause = {
   kind: OpeningCauseKind
-  /** One sentence for the person. */
+  /** One sentence to show to the person. */
   message: string
-  /** Technical words, for whoever opens the details. */
+  /** Technical description, shown on request. */
   details: string
 }
 
@@ -114,7 +114,7 @@ export function waysFor(kind: OpeningCauseKind): Way[] {
   return ways[kind] ?? ['reload']
 }
 
-/** Why an attempt to open failed, read from the error that it ended with. */
+/** Derives the cause from the error that ended an attempt to open. */
 export function causeOfError(error: ErrorBody): OpeningCause {
   const details = error.cause === undefined ? error.message : `${error.message} (${error.cause})`
   return openingCause(kindOf(error), details)
@@ -141,7 +141,7 @@ function kindOf({code, details, cause = '', message}: ErrorBody): OpeningCauseKi
   }
 }
 
-/** A state as one line that changes only when something a person would see changes. */
+/** Whether two states are equal, so that a page need not render again. */
 export function sameOpening(a: Opening, b: Opening): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }

@@ -118,7 +118,7 @@ export function hasEnded(operation: OperationState): boolean {
   return ['executed', 'failed', 'refused', 'rejected', 'expired', 'voided'].includes(operation.status)
 }
 
-/** The outcome that the call of an ended operation gets. */
+/** Maps the status of an ended operation to the outcome of its call. */
 export function resultOutcome({status}: OperationState): 'ok' | 'denied' | 'superseded' | 'error' {
   switch (status) {
     case 'executed':

@@ -26,7 +26,7 @@ export type Passport = {
   lastConfirmed: number
   checkpoint: {step: string | null; steps: number; openCalls: {call: string; tool: string}[]}
   operations: Pick<OperationState, 'id' | 'tool' | 'status' | 'approval'>[]
-  /** Used so far; up to the run's last event. [BUD-2] */
+  /** Usage up to the run's last event. [BUD-2] */
   usage: RunUsage
   bounds: Bound[]
   /** When a sleeping run wakes by itself, milliseconds since 1970; null for one that does not sleep. */

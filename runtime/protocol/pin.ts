@@ -9,7 +9,7 @@ export const pricesSchema = z.strictObject({
   currency: z.string().min(1).max(10),
   inputPerMillion: z.number().nonnegative(),
   outputPerMillion: z.number().nonnegative(),
-  /** For input that the provider read from its cache. Default: `inputPerMillion`. */
+  /** Price of input that the provider read from its cache. Default: `inputPerMillion`. */
   cachedInputPerMillion: z.number().nonnegative().optional(),
 })
 export type Prices = z.infer<typeof pricesSchema>
@@ -45,15 +45,15 @@ export const budgetsSchema = z.strictObject({
   wallMs: z.int().min(1),
   /** Estimated tokens that a prepared view may hold. */
   viewTokens: z.int().min(256),
-  /** The share of `viewTokens` at which earlier turns are summarised; 0.75 when it is not given. [VIEW-3] */
+  /** Share of `viewTokens` at which earlier turns are summarised. Default: 0.75. [VIEW-3] */
   compactAt: z.number().positive().max(1).optional(),
-  /** Milliseconds that a model call may be silent: before the first part of its reply and between two parts. */
+  /** Maximum milliseconds between two parts of a reply, and before the first unless `modelFirstMs` is set. */
   modelCallMs: z.int().min(1),
-  /** Milliseconds until the first part of a reply, where that bound differs from `modelCallMs`. */
+  /** Maximum milliseconds until the first part of a reply. Default: `modelCallMs`. */
   modelFirstMs: z.int().min(1).optional(),
-  /** Milliseconds that one model call may take from start to finish. Default: 30 minutes. */
+  /** Maximum milliseconds of one model call from start to finish. Default: 30 minutes. */
   modelTotalMs: z.int().min(1).optional(),
-  /** How many replies in a row that were cut or empty the model is asked to continue. Default: 2. */
+  /** How many consecutive cut or empty replies the model is asked to continue. Default: 2. */
   maxContinuations: z.int().min(0).max(20).optional(),
   /** Milliseconds that one read or local tool call may take. */
   toolCallMs: z.int().min(1),
@@ -92,9 +92,9 @@ export type Route = z.infer<typeof routeSchema>
 const versionParts = {
   version: z.string().min(1).max(50),
   tools: z.array(pinnedToolSchema).max(200),
-  /** Over the tools in their order, as the model is told them. */
+  /** Hash of the tools in their order, as the model sees them. */
   toolsHash: sha256Schema,
-  /** Over the instructions, so that another text under the same version is noticed. Left out by earlier builds. */
+  /** Hash of the instructions, so that a changed text under the same version is noticed. Earlier builds omit it. */
   instructionsHash: sha256Schema.optional(),
   model: modelProfileSchema,
 }

@@ -1,18 +1,19 @@
 import * as z from 'zod'
 import {sessionIdSchema} from './ids.ts'
 
-/** Where a device keeps its database. `memory` ends with the page or process: nothing in it is durable. [SYNC-5] */
+/** Where a device keeps its database. `memory` is lost when the page or process ends. [SYNC-5] */
 export const storageKindSchema = z.enum(['opfs', 'indexeddb', 'memory', 'folder'])
 export type StorageKind = z.infer<typeof storageKindSchema>
 
 /**
- * Why a database was not opened as it was left.
+ * Why a database could not be opened in its last state.
  *
  * - `damaged`: parts of its files could not be read.
- * - `behind`: it opened, and lacked events that had been acknowledged: its write-ahead log was cut, or an older copy was put back.
- * - `emptied`: its files were gone.
- * - `cleared`: the browser's data of this site was deleted while the database was open.
- * - `old_layout`: it was written by a build that laid its files out in another way.
+ * - `behind`: it opened, but acknowledged events were missing: its write-ahead log was cut, or an older copy was
+ * restored.
+ * - `emptied`: its files were missing.
+ * - `cleared`: the browser's site data was deleted while the database was open.
+ * - `old_layout`: an earlier build wrote it in another file layout.
  */
 export const recoveryCauseSchema = z.enum(['damaged', 'behind', 'emptied', 'cleared', 'old_layout'])
 export type RecoveryCause = z.infer<typeof recoveryCauseSchema>
@@ -21,45 +22,45 @@ const count = z.int().min(0)
 
 const recoveredSessionSchema = z.object({
   session: sessionIdSchema,
-  /** Null when it could not be read. */
+  /** Null if the title could not be read. */
   title: z.string().nullable(),
-  /** Unsent events that were put back. */
+  /** Unsent events that were restored. */
   restored: count,
-  /** Confirmed events that are missing here; the next contact with the server brings them. */
+  /** Confirmed events that are missing here and will be fetched from the server. */
   refilling: count,
-  /** Events that are known to be lost; null when their number is unknown. */
+  /** Events that were lost; null if their number is unknown. */
   lost: count.nullable(),
 })
 export type RecoveredSession = z.infer<typeof recoveredSessionSchema>
 
 /**
- * What became of a database that could not be opened as it was left. It is kept with the database until the person
- * dismisses it. [LOG-9]
+ * Report of the recovery of a database that could not be opened in its last state. It is stored with the database until
+ * the person dismisses it. [LOG-9]
  */
 export const recoverySchema = z.object({
   id: z.uuid(),
   cause: recoveryCauseSchema,
-  /** When it was found, milliseconds since 1970. */
+  /** When the recovery happened, milliseconds since 1970. */
   at: z.int(),
-  /** Unsent events that were put back, by session and in all. */
+  /** Totals over all sessions; `sessions` has the counts of each. */
   restored: count,
   refilling: count,
-  /** Null when the number is unknown. */
+  /** Null if the number is unknown. */
   lost: count.nullable(),
   sessions: z.array(recoveredSessionSchema),
-  /** The application's own tables that started empty; their rows cannot be restored. */
+  /** Tables of the application that are now empty; their rows cannot be restored. */
   emptyTables: z.array(z.string()),
-  /** The name under which the old files are kept for a while; null when there is nothing to keep. */
+  /** Name under which the old files are kept for a while; null if no files were kept. */
   setAside: z.string().nullable(),
-  /** What was found, in technical words, for whoever opens the details. */
+  /** Technical description, shown on request. */
   detail: z.string(),
 })
 export type Recovery = z.infer<typeof recoverySchema>
 
-/** The storage of a device as a page shows it. */
+/** State of the device's storage, for display. */
 export type StorageState = {
   kind: StorageKind
-  /** The answer of `navigator.storage.persist()`; null before it was asked and where it does not exist. */
+  /** Result of `navigator.storage.persist()`; null before it was called and where it does not exist. */
   persisted: boolean | null
   recovery: Recovery | null
 }
@@ -72,7 +73,7 @@ const causes: Record<RecoveryCause, string> = {
   old_layout: 'Stored data on this device was written by an older version.',
 }
 
-/** What a person is told: what happened, what came back, and what did not. */
+/** Returns the sentences to show to the person: what happened, what was restored, and what was not. */
 export function recoverySentences({cause, restored, refilling, lost, emptyTables}: Recovery): string[] {
   const sentences = [causes[cause]]
   if (restored > 0) sentences.push(`${entries(restored)} that had not reached the server ${were(restored)} restored.`)

@@ -1,6 +1,6 @@
 /**
- * Why a reply is not the whole last word of its model: `cut` at a limit, `filtered` by the provider, or `empty` when
- * it holds no word for the person, reasoning at most.
+ * Why a reply is incomplete: `cut` at a limit, `filtered` by the provider, or `empty` when it holds no text for the
+ * person (reasoning at most).
  */
 export type ReplyFlaw = 'cut' | 'filtered' | 'empty'
 
@@ -10,7 +10,10 @@ type Reply = {
   cut?: string | undefined
 }
 
-/** A reply that calls a tool goes on through its results; only one without calls can end a run. */
+/**
+ * Returns null for a reply that calls a tool: the run continues with the results. Only a reply without calls can end a
+ * run.
+ */
 export function flawOf({content, finish, cut}: Reply): ReplyFlaw | null {
   if (content.some(({type}) => type === 'call')) return null
   if (finish === 'content-filter') return 'filtered'
@@ -18,12 +21,12 @@ export function flawOf({content, finish, cut}: Reply): ReplyFlaw | null {
   return isSilent({content}) ? 'empty' : null
 }
 
-/** No text and nothing else that a person could be shown. */
+/** Whether the reply holds nothing that could be shown to a person. */
 export function isSilent({content}: Pick<Reply, 'content'>): boolean {
   return !content.some(({type, text = ''}) => type === 'opaque' || (type === 'text' && text.trim() !== ''))
 }
 
-/** In words for the person; null for a reply that is whole. */
+/** Returns a sentence for the person; null for a complete reply. */
 export function flawWords(reply: Reply): string | null {
   const silent = isSilent(reply)
   switch (flawOf(reply)) {

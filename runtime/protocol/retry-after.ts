@@ -1,15 +1,14 @@
-/** The longest pause that is believed, milliseconds: a day. A longer one is cut to it. */
+/** Longest accepted pause in milliseconds: one day. Longer ones are cut to it. */
 export const longestRetryAfterMs = 86_400_000
 
 type HeaderSource = Headers | Readonly<Record<string, unknown>>
 
 /**
- * Milliseconds that a response asks its client to wait, at most a day; null when no header says so. Reads
- * `retry-after-ms`, `retry-after` (seconds or an HTTP date), `ratelimit-reset`, `x-ratelimit-reset` and its variants
- * for requests and tokens. A header that cannot be read is skipped and voids no other; a date in the past means 0.
+ * Returns the milliseconds that a response asks its client to wait, at most a day; null when no header states a pause.
+ * Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date), `ratelimit-reset`, `x-ratelimit-reset` and its
+ * variants for requests and tokens. A header that cannot be parsed is skipped; a date in the past gives 0.
  *
- * @example
- * retryAfterMs(response.headers, Date.now()) // 120_000 for "Retry-After: 120"
+ * @example retryAfterMs(response.headers, Date.now()) // 120_000 for "Retry-After: 120"
  */
 export function retryAfterMs(headers: HeaderSource | undefined, now: number): number | null {
   const fields = fieldsOf(headers)
@@ -35,8 +34,8 @@ function fieldsOf(headers: HeaderSource | undefined): Map<string, string> {
 }
 
 /**
- * Providers report one reset per limit with every answer. Only a limit with nothing left has to be waited for; when
- * no header says what is left, the nearest reset is taken.
+ * Providers report one reset time per limit with every response. Only limits with nothing left require waiting. When no
+ * header states what is left, the nearest reset is used.
  */
 function resetPauseMs(fields: ReadonlyMap<string, string>, now: number): number | null {
   const resets = [...fields].flatMap(([name, value]) => {
@@ -50,7 +49,7 @@ function resetPauseMs(fields: ReadonlyMap<string, string>, now: number): number 
   return unknown.length > 0 ? Math.min(...unknown.map(({pauseMs}) => pauseMs)) : null
 }
 
-/** `x-ratelimit-reset-tokens` as OpenAI names it, `anthropic-ratelimit-tokens-reset` as Anthropic does. */
+/** `x-ratelimit-reset-tokens` (OpenAI) or `anthropic-ratelimit-tokens-reset` (Anthropic). */
 function limitNamed(header: string): {remaining: string} | null {
   const common = /^x-ratelimit-reset-(.+)$/.exec(header)
   if (common) return {remaining: `x-ratelimit-remaining-${common[1]}`}
@@ -62,11 +61,11 @@ function plainNumber(text: string | undefined): number | null {
   return text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : null
 }
 
-/** Above this a plain number is no pause in seconds but a time since 1970, in seconds or milliseconds. */
+/** From this value on, a plain number is a time since 1970 (in seconds or milliseconds) and not a pause in seconds. */
 const epochSeconds = 1_000_000_000
 const epochMilliseconds = 1_000_000_000_000
 
-/** Seconds, a duration like `6m0.5s`, a time since 1970, or a date; null for anything else. */
+/** Parses seconds, a duration like `6m0.5s`, a time since 1970, or a date; null for anything else. */
 function pauseIn(text: string | undefined, now: number): number | null {
   if (!text) return null
   const number = plainNumber(text)
@@ -86,7 +85,7 @@ function durationMs(text: string): number | null {
   return [...parts].reduce((sum, [, count, unit = '']) => sum + Number(count) * (unitMs[unit] ?? 0), 0)
 }
 
-/** Only what looks like a date: engines read "-5" or "soon 1" as one too. */
+/** Requires the form of a date, because JavaScript engines also parse "-5" or "soon 1" as one. */
 function untilDate(text: string, now: number): number | null {
   const looksLikeDate = /^[A-Za-z]{3,9},? |^\d{4}-\d{2}-\d{2}T/.test(text)
   const at = looksLikeDate ? Date.parse(text) : Number.NaN

@@ -17,7 +17,7 @@ export {type Budgets, type Pin, pinSchema} from './pin.ts'
 export const usageSchema = z.strictObject({
   inputTokens: z.int().nonnegative().nullable(),
   outputTokens: z.int().nonnegative().nullable(),
-  /** Input tokens that the provider read from its cache; they are counted in `inputTokens` too. */
+  /** Input tokens that the provider read from its cache, included in `inputTokens`. */
   cachedTokens: z.int().nonnegative().optional(),
 })
 
@@ -36,7 +36,7 @@ const replyPartSchema = z.discriminatedUnion('type', [
   z.strictObject({type: z.literal('text'), text: z.string(), providerMetadata: jsonObjectSchema.optional()}),
   z.strictObject({type: z.literal('reasoning'), text: z.string(), providerMetadata: jsonObjectSchema.optional()}),
   z.strictObject({type: z.literal('call'), ...toolCallSchema.shape}),
-  /** Anything else that a provider put into its reply, as it came: a source, a file, a tool call of its own. */
+  /** Any other part of a provider's reply, unchanged: a source, a file, a call of the provider's own tools. */
   z.strictObject({
     type: z.literal('opaque'),
     /** The part's type in the provider specification. */
@@ -74,7 +74,7 @@ export const runKinds = {
     content: z.array(replyPartSchema).max(500),
     finish: z.enum(['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other']),
     usage: usageSchema,
-    /** Cut here, and not by the provider: it was larger than an event holds, or took longer than a call may. */
+    /** Set when the runtime cut the reply: it was larger than an event may be, or took longer than a call may. */
     cut: z.enum(['size', 'time']).optional(),
   }),
   'tool.called': z.strictObject({call: callIdSchema}),
@@ -154,12 +154,14 @@ export type RunState = {
   rest: Rest | null
   /** Pauses in a row that the provider asked for. */
   pauses: number
-  /** Replies in a row that were cut or empty; an earlier build did not count them. */
+  /** Consecutive replies that were cut or empty. Earlier builds did not count them. */
   flawed?: number
-  /** Milliseconds of work, as its holders have measured it between their own events; no two clocks are compared. [BUD-3] */
+  /** Milliseconds of work that the holders measured. No two clocks are compared. [BUD-3] */
   workedMs: number
   startedBy: EventId
-  /** Who worked on it last, and what that one went on from; null while whoever started it goes on. [RUN-8] */
+  /**
+   * The device that worked on the run last, and the event it resumed from; null while custody has not moved. [RUN-8]
+   */
   worker: {holder: DeviceId | null; epoch: number}
   resumedFrom: ResumedFrom | null
   /** Messages that no step had seen when the run failed or was cancelled: they alone do not start another. */
@@ -167,14 +169,16 @@ export type RunState = {
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */
   step: {id: StepId; prepared: EventId; replied: boolean; final: boolean; flaw?: ReplyFlaw} | null
-  /** How many calls the run has made: a count, because control state is written anew with every event. */
+  /** Number of calls that the run has made. Only a count, because control state is rewritten with every event. */
   calls: number
-  /** Fact versions that the run has read so far, the newest 200: the basis of what it proposes. */
+  /** Versions of the newest 200 facts that the run has read: the basis of the operations it proposes. */
   basis: Basis
   usage: {inputTokens: number; outputTokens: number; unreported: number; cachedTokens?: number}
 }
 
-/** `forMs` is how long it lasts at most, by the clock of whoever wrote it: another clock may be hours or years off. */
+/**
+ * `forMs`: maximum length of the rest on the clock of the device that wrote it. Another device's clock may be far off.
+ */
 export type Rest = {asleep: boolean; until: number; why: string; forMs?: number}
 
 type Row = {from: readonly RunStatus[]; owner: Refusal['owner']; to: readonly RunStatus[]}
@@ -321,7 +325,7 @@ function advance(state: RunState, event: Event): RunState {
   }
 }
 
-/** The model is asked again after a reply that was cut or empty, but not after one that its provider withheld. */
+/** The model is asked to continue after a cut or empty reply, but not after one that its provider filtered. */
 function isContinued(flaw: ReplyFlaw | null, flawed: number, {budgets}: Pin): boolean {
   return flaw !== null && flaw !== 'filtered' && flawed <= (budgets.maxContinuations ?? defaultContinuations)
 }
@@ -330,7 +334,7 @@ function soonest(one: Rest | null, other: Rest): Rest {
   return one && one.until <= other.until ? one : other
 }
 
-/** Facts that an operation can rest on. */
+/** Maximum number of facts that an operation can rest on. */
 const mostFacts = 200
 
 function newestFacts(basis: Basis): Basis {

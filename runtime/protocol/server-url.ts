@@ -1,11 +1,10 @@
 import {HoldfastError} from './errors.ts'
 
 /**
- * The address of a server as a base for its routes; a path in it is kept, with or without a slash at its end.
+ * Parses the address of a server into the base URL of its routes. A path is kept, with or without a trailing slash.
  *
- * @throws HoldfastError `misconfigured` naming the field for anything but an absolute http or https address
- * @example
- * routeUrl(serverUrl('https://shop.example/agents', 'sync.url'), '/v1/me') // https://shop.example/agents/v1/me
+ * @throws HoldfastError `misconfigured` naming the field, for anything but an absolute http or https address
+ * @example routeUrl(serverUrl('https://shop.example/agents', 'sync.url'), '/v1/me') // https://shop.example/agents/v1/me
  */
 export function serverUrl(given: unknown, field: string): URL {
   const url = typeof given === 'string' || given instanceof URL ? parsed(String(given)) : null
@@ -18,7 +17,7 @@ export function serverUrl(given: unknown, field: string): URL {
   return url
 }
 
-/** `path` begins with a slash and may have a query. */
+/** Returns the URL of a route. `path` begins with a slash and may have a query. */
 export function routeUrl(base: URL, path: string): URL {
   return new URL(path.slice(1), base)
 }
@@ -31,7 +30,7 @@ function parsed(text: string): URL | null {
   }
 }
 
-/** The address itself is not repeated: it may hold a password. */
+/** The error does not repeat the address, because it may contain a password. */
 function refused(field: string, expected: string): HoldfastError {
   return new HoldfastError('misconfigured', `${field}: expected ${expected}`, {details: {field, expected}})
 }

@@ -6,8 +6,9 @@ import type {RunStatus} from './run.ts'
 import type {TranscriptEntry} from './transcript.ts'
 
 /**
- * Whether this device reaches the server, and if not, why: cut by the user, unreachable, or not let in. `polling`: it
- * does, but something on the way holds live updates back, so news comes some seconds late. [SYNC-8]
+ * Whether this device reaches the server, and if not, why: disconnected by the user, unreachable, or not authenticated.
+ * `polling`: the server is reached, but something in between delays live updates, so changes arrive some seconds late.
+ * [SYNC-8]
  */
 export type Connection = {
   state: 'live' | 'polling' | 'connecting' | 'cut' | 'unreachable' | 'unauthenticated' | 'local_only'
@@ -20,32 +21,35 @@ export type SessionView = {
   session: SessionId
   agent: string
   title: string | null
-  /** The last entries, oldest first; `earlier` says that there are more above. */
+  /** The latest entries, oldest first. `earlier`: there are more before them. */
   entries: TranscriptEntry[]
   earlier: boolean
-  /** Text of the reply being generated now: never stored, gone with the connection. */
+  /** Text of the reply that is being generated. Never stored; lost with the connection. */
   streaming: {run: RunId; text: string} | null
   status: RunStatus | 'idle'
   /** What the session waits for, in one sentence; null while it works or is idle. */
   waitingFor: string | null
-  /** Nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
+  /**
+   * Nothing is left to do on this device: idle, ended, or waiting for a person, another device or an unreachable
+   * server.
+   */
   settled: boolean
   /** This device holds custody, so its loop advances the run. */
   custody: 'here' | 'elsewhere' | 'nobody'
   passport: Passport | null
-  /** External effects that have not ended, oldest first, also those proposed above `entries`. */
+  /** External effects that have not ended, oldest first, including those proposed before `entries`. */
   openOperations: OpenOperation[]
-  /** Where the closing of the session is safe: only on this device, or with the server too; null while it is open. */
+  /** Where the closing of the session is stored: only on this device, or on the server too; null while it is open. */
   closed: 'device' | 'server' | null
   /** Events that the server does not have yet. */
   pending: number
   /** Blobs that the server had no room for, so that only this device has them. */
   blobsOnlyHere: number
-  /** Events that the server refused, without those that `divergence` tells of. */
+  /** Events that the server refused, except those of `divergence`. */
   rejected: number
-  /** The latest work of this device that custody had moved on from, and what was chosen about it. [CUS-4] */
+  /** The latest work of this device under an epoch that had moved, and the person's choice about it. [CUS-4] */
   divergence: Divergence | null
-  /** Why the server takes nothing of this session for good, or null. */
+  /** Why the server permanently refuses this session, or null. */
   syncFault: string | null
   head: number
   /** The write that could not be made durable, or null. */

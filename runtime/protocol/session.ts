@@ -65,7 +65,7 @@ export type CallState = {
   effect: Effect | 'unknown'
   input: Json
   fault: string | null
-  /** Its place among all calls of its run, from 0: what the bound on calls counts. */
+  /** Index among all calls of its run, from 0. The bound on calls compares it. */
   place: number
   /** The intent is recorded: the effect may have been tried. */
   called: boolean
@@ -102,9 +102,9 @@ export type SessionState = {
   interruptedBy: EventId | null
   /** The agent's scratchpad. [WRK-1] */
   slots: Slots
-  /** How much a view wants to hold, so that it is known when to summarise. [VIEW-3] */
+  /** Size of the complete view, which decides when to summarise. [VIEW-3] */
   view: ViewSize
-  /** How the model counts tokens, and how much it takes. */
+  /** How the model counts tokens and how much it accepts. */
   calibration: Calibration
   unreadable: {event: EventId; why: string} | null
   /** The event that closed the session; null while it is open. */

@@ -5,8 +5,8 @@ import {type CallState, initialSession, type SessionState} from './session.ts'
 import {upcastPin} from './upcast-pin.ts'
 
 /**
- * Reads a control state as any earlier build may have stored it. What came later starts as in a new session; what has
- * another form now is brought into it, at every depth. [LOG-8]
+ * Reads a control state that any earlier build may have stored. Missing fields get their initial values; fields whose
+ * form has changed are converted, at every depth. [LOG-8]
  */
 export function storedSession(text: string): SessionState {
   const stored = JSON.parse(text) as Stored
@@ -20,7 +20,7 @@ export function storedSession(text: string): SessionState {
   }
 }
 
-/** A run listed the ids of its calls, and kept the times of two clocks instead of measured work. */
+/** Earlier builds stored the ids of all calls, and two clock times instead of measured work. */
 type StoredRun = Pick<RunState, 'id' | 'pin' | 'startedBy'> &
   Partial<Omit<RunState, 'calls'>> & {calls?: number | CallId[]; clock?: unknown}
 type StoredCall = Omit<CallState, 'place' | 'fault' | 'called'> & Partial<CallState>
@@ -54,7 +54,7 @@ const newRun = {
 } satisfies Partial<RunState>
 
 function upcastCall(call: StoredCall, run: StoredRun | null): CallState {
-  // One that is left over from an earlier run is answered without being run, so that its place means nothing.
+  // A call of an earlier run is answered without being executed, so its place does not matter.
   const place = Array.isArray(run?.calls) ? Math.max(0, run.calls.indexOf(call.id)) : 0
   return {place, fault: null, called: false, ...call}
 }

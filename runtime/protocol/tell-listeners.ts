@@ -1,8 +1,8 @@
 /**
- * Calls every listener with the value. What one throws is reported and silences none of the others, nor whoever tells.
+ * Calls every listener with the value. A listener that throws is reported; the others are still called, and the caller
+ * is not interrupted.
  *
- * @example
- * tellListeners(listeners, view)
+ * @example tellListeners(listeners, view)
  */
 export function tellListeners<T>(listeners: Iterable<(value: T) => void>, value: T): void {
   for (const listener of [...listeners]) {
@@ -14,8 +14,8 @@ export function tellListeners<T>(listeners: Iterable<(value: T) => void>, value:
   }
 }
 
-/** As an uncaught error where the host has such a way that does not end it. */
+/** Reports an uncaught error where the host can do so without ending the process. */
 function report(error: unknown): void {
   if (typeof reportError === 'function') reportError(error)
-  else console.error('A listener has thrown:', error)
+  else console.error('A listener threw:', error)
 }

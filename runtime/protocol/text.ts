@@ -16,17 +16,17 @@ export function nameSchema(most: number) {
   return z.string().min(1).max(most).refine(isStorable, 'expected well-formed text without NUL')
 }
 
-/** Whether a person would see anything of the text: white space, controls and zero-width characters alone are nothing. */
+/** Whether the text has a visible character. White space, control and zero-width characters are not visible. */
 export function isVisible(text: string): boolean {
   return /[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text)
 }
 
-/** The text with U+FFFD in place of each lone surrogate: UTF-8 has no bytes for one, and providers refuse it. */
+/** Replaces each lone surrogate by U+FFFD: UTF-8 cannot encode one, and providers refuse it. */
 export function wellFormed(text: string): string {
   return loneSurrogate.test(text) ? text.replace(loneSurrogates, '\ufffd') : text
 }
 
-/** At most so many characters from the beginning of a text, never through the middle of a surrogate pair. */
+/** Returns at most `most` characters from the start of a text, without splitting a surrogate pair. */
 export function textStart(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, Math.max(0, most)).replace(/[\ud800-\udbff]$/, '')
 }

@@ -15,7 +15,7 @@ type Base = {
   id: EventId
   at: number
   durability: Durability
-  /** Characters of the whole text, when only its beginning is here. */
+  /** Length of the whole text in characters, present when the text here is cut. */
   cut?: number
 }
 
@@ -72,12 +72,12 @@ export type NoticeEntry = Omit<Base, 'id'> & {
     | 'erased'
     /** A reply was cut, withheld or empty. */
     | 'flawed_reply'
-    /** A part of a reply that is not shown here, such as a source. */
+    /** A part of a reply that cannot be shown, such as a source. */
     | 'opaque'
-    /** The provider refused the conversation as too long; the model is shown less of it. */
+    /** The provider refused the conversation as too long; the model now sees less of it. */
     | 'narrowed'
   text: string
-  /** More of it, for whoever wants to read it. */
+  /** Details, shown on request. */
   detail?: string
 }
 
@@ -115,7 +115,7 @@ const wokenWords: Record<DataOf<'run.woken'>['by'], string> = {
   outside: 'Awake: woken from outside.',
 }
 
-/** Parts that a provider adds to its reply, as people may be told of them. */
+/** Describes a provider-specific part of a reply to a person. */
 function opaqueWords(kind: string): string {
   switch (kind) {
     case 'source':
@@ -182,7 +182,7 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
     case 'view.refused':
       return notice(
         'narrowed',
-        'The model’s provider refused this conversation as too long. The model is now shown less of it; the transcript is complete.',
+        'The model’s provider refused this conversation as too long. The model now sees less of it. The transcript is unchanged.',
       )
     case 'session.forked':
       return notice('forked', `Branched from ${event.data.from.session} after event ${event.data.from.seq}.`)

@@ -1,7 +1,7 @@
 import type {Budgets, Pin} from './pin.ts'
 
 const noHash = '0'.repeat(64)
-/** What a run was bound by before its pin named it. */
+/** Bounds that applied before pins recorded them. */
 const budgets = {
   maxToolCalls: 10_000,
   maxTokens: 1_000_000_000,
@@ -20,8 +20,8 @@ type FirstPin = {
 }
 
 /**
- * Brings the pin of the first builds into today's form: it named tools without hashes, the model as a string, and
- * neither policy, memory, route nor correlation. Every other value passes unchanged, right or wrong. [LOG-8]
+ * Converts the pin of the first builds, which had no tool hashes, a string as the model, and no policy, memory, route
+ * or correlation. Every other value passes unchanged, valid or not. [LOG-8]
  */
 export function upcastPin(stored: unknown): unknown {
   if (!isFirstPin(stored)) return stored
@@ -38,7 +38,7 @@ export function upcastPin(stored: unknown): unknown {
   }
 }
 
-/** Its model is a string, which it has never been since. */
+/** Only the first builds stored the model as a string. */
 function isFirstPin(value: unknown): value is FirstPin {
   if (typeof value !== 'object' || value === null) return false
   const {model, tools, route, budgets: bounds} = value as Record<string, unknown>

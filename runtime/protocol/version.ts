@@ -13,20 +13,20 @@ export const limits = {
   eventBlobs: 16,
   /** What the blobs of a session may grow to, on a device and on the server. */
   sessionBlobBytes: 64 * 1024 * 1024,
-  /** Characters of a text that are shown where only its blob stands. */
+  /** Characters of a text that are shown when the text itself is a blob. */
   blobExcerpt: 1000,
   slotBytes: 16 * 1024,
-  /** Levels of nesting of one value: an input, an output, a receipt, a fact, the slots. */
+  /** Nesting depth of one value: an input, an output, a receipt, a fact, the slots. */
   jsonDepth: 64,
-  /** Levels of an event's data, which holds such values in fields of its own. */
+  /** Nesting depth of an event's data, which holds such values in its fields. */
   eventDepth: 80,
   messageCharacters: 16_000,
   titleCharacters: 200,
-  /** Of a reason or a name that a person gives: of a cancellation, a closing, a migration. */
+  /** Characters of a reason or name that a person gives: for a cancellation, a closing, a migration. */
   reasonCharacters: 500,
-  /** Of a note on a decision. */
+  /** Characters of a note on a decision. */
   noteCharacters: 1000,
-  /** Of a shared document, as one page writes it. */
+  /** Characters of a shared document, as one page writes it. */
   documentCharacters: 100_000,
   excerptCharacters: 120,
   pendingEvents: 1000,

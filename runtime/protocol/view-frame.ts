@@ -4,8 +4,8 @@ import type {TranscriptEntry} from './transcript.ts'
 type Fields = Omit<SessionView, 'entries' | 'streaming'>
 
 /**
- * What a page is told of a session: the whole view, or what has changed since the view named `base`. A page that does
- * not have that view asks for the whole. So a change costs its own size, and not that of the conversation.
+ * An update of a session's view: the complete view, or the changes since the view named `base`. A page that does not
+ * hold that view requests the complete one. An update therefore costs its own size and not that of the conversation.
  */
 export type ViewFrame =
   | {revision: string; view: SessionView}
@@ -13,15 +13,15 @@ export type ViewFrame =
       revision: string
       base: string
       fields: Partial<Fields>
-      /** The entries in order: a number is the place of an entry in the view before; left out when none has changed. */
+      /** The new entries in order. A number is an index into the previous entries. Absent when no entry has changed. */
       entries?: (number | TranscriptEntry)[]
-      /** Text that is added to the reply being generated, or what stands in its place. */
+      /** Text to append to the reply that is being generated, or its replacement. */
       streaming?: {added: string} | {now: SessionView['streaming']}
     }
 
 export type HeldView = {revision: string; view: SessionView}
 
-/** The frame that leads from one view to the next; null when nothing has changed. */
+/** Returns the frame that turns one view into the next; null when nothing has changed. */
 export function frameBetween(held: HeldView, next: SessionView, revision: string): ViewFrame | null {
   const fields = changedFields(held.view, next)
   const entries = changedEntries(held.view.entries, next.entries)
@@ -30,7 +30,7 @@ export function frameBetween(held: HeldView, next: SessionView, revision: string
   return {revision, base: held.revision, fields, ...(entries && {entries}), ...(streaming && {streaming})}
 }
 
-/** The view after a frame; null when frames between it and the view held are missing. Unchanged entries stay the same objects. */
+/** Applies a frame. Returns null when frames in between are missing. Unchanged entries keep their identity. */
 export function applyFrame(held: HeldView | null, frame: ViewFrame): HeldView | null {
   const {revision} = frame
   if ('view' in frame) return {revision, view: frame.view}

@@ -1,8 +1,8 @@
 import {wellFormed} from './text.ts'
 
 /**
- * A JSON value with every string and key well-formed, for a reader that takes only well-formed text, such as a model
- * provider. Returns the same object when there is nothing to change, so that a change can be recorded.
+ * Makes every string and key of a JSON value well-formed, for readers that require it, such as model providers. Returns
+ * the same object when nothing changes, so that a change can be recorded.
  */
 export function wellFormedJson<T>(value: T): T {
   return formed(value) as T

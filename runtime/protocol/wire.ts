@@ -12,13 +12,13 @@ import {nameSchema} from './text.ts'
 import {limits} from './version.ts'
 
 /**
- * The exchange, told once. Every request carries `authorization: Bearer …` or a cookie, and `holdfast-protocol: 1`. The
- * server tells every route with its schemas as OpenAPI 3.1, at `GET /v1/openapi.json`.
+ * The protocol between device and server. Every request carries `authorization: Bearer …` or a cookie, and
+ * `holdfast-protocol: 1`. `GET /v1/openapi.json` describes every route with its schemas as OpenAPI 3.1.
  *
  *   device                                        server
- *     │ GET  /v1/me ────────────────────────────────▶ {tenant, subject} of the caller, asked on each new connection before
- *     │                                               anything else. From then on `holdfast-person` names them, and a
- *     │                                               request by anybody else is refused with `other_person` [ID-6]
+ *     │ GET  /v1/me ────────────────────────────────▶ {tenant, subject} of the caller, the first request of each
+ *     │                                               connection. Later requests name them in `holdfast-person`, and
+ *     │                                               one with another person's token gets `other_person` [ID-6]
  *     │ POST /v1/sessions/:id/events {events} ──────▶ locks the session's row, decides each event with the same
  *     │ ◀──── {verdicts, head}                        code as the device, gives the accepted ones their seq [SYNC-1]
  *     │ GET  /v1/sessions/:id/events?after=seq ─────▶ a page of confirmed events, oldest first; repeat while `more`
@@ -55,13 +55,14 @@ import {limits} from './version.ts'
  *     │                                               its parts come again, and nothing is paid twice [CUS-5]
  *     │ GET  /v1/usage ─────────────────────────────▶ what models took, and what came of it
  *
- * Memory's own part is told in `memory-wire.ts`.
+ * `memory-wire.ts` describes the routes of memory.
  *
- * Nothing depends on the live stream: events are pushed as they are written, and a device without pokes lists its
- * sessions with back-off. `?bytes=` bounds a page, `?for=` ends a generation's answer after milliseconds. [SYNC-8]
+ * Nothing depends on the live stream: events are pushed as they are written, and a device that gets no pokes polls its
+ * list of sessions with back-off. `?bytes=` bounds a page; `?for=` ends a generation's response after that many
+ * milliseconds. [SYNC-8]
  *
- * An answer that is lost after the server committed is harmless: the same batch sent again gets `duplicate` with the
- * first seq for each event. [LOG-3, SYNC-4]
+ * A response that is lost after the server committed is harmless: when the same batch is sent again, each event gets
+ * `duplicate` with its first seq. [LOG-3, SYNC-4]
  */
 export const pushSchema = z.strictObject({
   events: z
@@ -107,13 +108,13 @@ export type SessionList = z.infer<typeof sessionListSchema>
 export const claimSchema = z.strictObject({
   device: deviceIdSchema,
   sawEpoch: z.int().nonnegative(),
-  /** Hands custody to this device instead; it must have written in the session. [CUS-3] */
+  /** Hands custody to this device instead. It must have written in the session. [CUS-3] */
   to: deviceIdSchema.optional(),
-  /** Only if no run is active: a holder that works is not disturbed. [CUS-3] */
+  /** Grant only if no run is active, so that a working holder is not interrupted. [CUS-3] */
   idle: z.literal(true).optional(),
 })
 
-/** Custody as it stands after a granted claim; a claim that came too late is answered with `stale_epoch`. */
+/** Custody after a granted claim. A late claim is answered with `stale_epoch`. */
 export const custodyAnswerSchema = z.strictObject({
   holder: deviceIdSchema,
   epoch: z.int().positive(),
