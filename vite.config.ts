@@ -1,5 +1,6 @@
 import {realpathSync} from 'node:fs'
 import {builtinModules} from 'node:module'
+import {availableParallelism} from 'node:os'
 import {join} from 'node:path'
 import react from '@vitejs/plugin-react'
 import type {EnvironmentOptions, Plugin, PluginOption} from 'vite'
@@ -7,6 +8,7 @@ import {VitePWA} from 'vite-plugin-pwa'
 import {defineConfig} from 'vitest/config'
 import {preparedDataDirPlugin} from './runtime/storage/prepared/vite-plugin.ts'
 import ClosingLine from './test/support/closing-line.ts'
+import LongestFirst from './test/support/longest-first.ts'
 import {devServer} from './web-demo/build/dev-server.ts'
 import {keepEarlier} from './web-demo/build/keep-earlier.ts'
 import {precompress} from './web-demo/build/precompress.ts'
@@ -127,8 +129,9 @@ export default defineConfig({
   },
   test: {
     reporters: ['default', new ClosingLine()],
-    // The default leaves one core to others: on two that is half the speed.
-    maxWorkers: '100%',
+    // One worker more than cores: browser files wait for timers and pages, and another file uses that time.
+    maxWorkers: availableParallelism() + 1,
+    sequence: {sequencer: LongestFirst},
     // The limits catch hangs, not slow machines: a red run must mean a fault, also while the machine does other work.
     expect: {poll: {timeout: 120_000}},
     projects: [
@@ -148,7 +151,6 @@ export default defineConfig({
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           globalSetup: ['test/support/build-demo.ts'],
-          fileParallelism: false,
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

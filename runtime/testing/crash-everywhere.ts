@@ -25,6 +25,8 @@ export type CrashTest<Served extends Agent = Agent> = {
    * before, neither in a store nor on its way: half of them, at which only what is forgotten differs.
    */
   points?: 'every' | 'distinct'
+  /** Crashes at each nth of these points and at the first of each name. Default: 1, which is all of them. */
+  nth?: number
   /** The application's own tables on a device. */
   prepare?(db: PGlite): Promise<void>
   /**
@@ -99,7 +101,7 @@ class Walk {
   async walk(): Promise<CrashReport> {
     const undisturbed = await this.#undisturbed()
     const points = undisturbed.passed.length
-    const planned = undisturbed.passed.flatMap((_, i) => (this.#isPlanned(undisturbed.passed, i) ? i + 1 : []))
+    const planned = this.#planned(undisturbed.passed)
     for (const at of planned) await this.#crashAt(at, undisturbed)
     // A run may pass more points than the first did; only one that ends before its own is the last.
     for (let at = points + 1; await this.#crashAt(at, undisturbed); at++) {
@@ -128,7 +130,15 @@ class Walk {
     return first
   }
 
-  #isPlanned(passed: readonly string[], index: number): boolean {
+  /** The numbers of the points to crash at, counted from 1. */
+  #planned(passed: readonly string[]): number[] {
+    const {nth = 1} = this.test
+    const wanted = passed.flatMap((_, index) => (this.#isDistinct(passed, index) ? index : []))
+    const sample = wanted.filter((index, i) => i % nth === 0 || passed.indexOf(passed[index] ?? '') === index)
+    return sample.map(index => index + 1)
+  }
+
+  #isDistinct(passed: readonly string[], index: number): boolean {
     const [before = '', here = ''] = [passed[index - 1], passed[index]]
     if (this.test.points !== 'distinct' || index === 0) return true
     if (before.includes(': after ') && here.includes(': before ')) return false

@@ -1,11 +1,12 @@
 import * as fc from 'fast-check'
 import {afterAll, describe, expect, test} from 'vitest'
+import {deepStride} from '../support/deep.ts'
 import {describeFound, explore} from './explore.ts'
 import {anything, anythingClosed, anythingUnreadable, deepened, scenarios} from './scenarios.ts'
 import {walk} from './walk.ts'
 
-/** `HOLDFAST_MODEL=deep` takes minutes instead of seconds. */
-const deep = process.env.HOLDFAST_MODEL === 'deep'
+/** Takes minutes instead of seconds. */
+const deep = deepStride !== null
 const maxStates = deep ? 1_000_000 : 60_000
 
 describe('every interleaving keeps every promise', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import {afterAll, beforeAll, describe, expect, test} from 'vitest'
 import {serverEnvironment as env} from '../../sync-server/index.ts'
+import {deepStride} from '../support/deep.ts'
 import {approverDevice} from './support/approver-device.ts'
 import {call, headersOf} from './support/caller.ts'
 import {testDatabase} from './support/database.ts'
@@ -19,8 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => furnished.close())
 
-/** Times as many requests as the tests take unless told; another seed takes others. */
-const times = Number(process.env.HOLDFAST_FUZZ ?? 1)
+/** How many times as many requests as in `npm test`; another seed takes others. */
+const times = deepStride === null ? 1 : Math.ceil(100 / deepStride)
 const seed = Number(process.env.HOLDFAST_FUZZ_SEED ?? 20261130)
 
 /** Last comes what takes away what the others need. */
@@ -75,7 +76,7 @@ describe('requests made from the document', () => {
       await fc.assert(fc.asyncProperty(allowed, expectSound), {numRuns: 3 * times, seed})
       await fc.assert(fc.asyncProperty(spoiled(asking, drafts), expectSound), {numRuns: 10 * times, seed})
     },
-    60_000 * times,
+    300_000 * times,
   )
 })
 

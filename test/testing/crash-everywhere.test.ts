@@ -61,6 +61,18 @@ describe('crash tests of an agent of one’s own', () => {
     )
   })
 
+  test('with `nth` it crashes at a sample that has every name of a point', async () => {
+    const test = counting({
+      count: async (_input, {sql}) => ({rows: (await sql('insert into counted values (1) returning n')).length}),
+    })
+    const all = await crashEverywhere(test)
+    const sample = await crashEverywhere({...test, nth: 1000})
+    expect(sample.failures).toEqual([])
+    expect(sample.planned).toBe(3)
+    expect(sample.planned).toBeLessThan(all.planned)
+    expect(new Set(sample.deaths)).toEqual(new Set(all.deaths))
+  })
+
   test('[OP-1] a tool that does something outside of its transaction is found out by name', async () => {
     const report = await crashEverywhere(
       counting({
