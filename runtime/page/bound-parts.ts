@@ -3,8 +3,9 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {PageParts} from './page-parts.ts'
 
 /**
- * Parts that end with the person: no call reaches their database afterwards, and no answer or frame the page. Only edits
- * that were typed before are still stored, in the database that they belong to, until it is closed. [ID-6]
+ * Page parts that stop working when the person leaves: no later call reaches their database, and no late result or
+ * frame reaches the page. The exception is edits typed before: they are still stored in this person's database until it
+ * closes. [ID-6]
  */
 export function boundParts(parts: PageParts, isOpen: () => boolean): PageParts {
   return {
@@ -26,7 +27,7 @@ type Method = (...args: unknown[]) => Promise<unknown>
 function boundService(service: RuntimeService, isOpen: () => boolean): RuntimeService {
   return new Proxy(service, {
     get(target, name) {
-      // A promise resolved with this object would ask for `then`.
+      // `await` reads `then` of any object.
       if (typeof name === 'symbol' || name === 'then') return undefined
       const outlives = name === 'updateDocument'
       return async (...args: unknown[]) => {

@@ -4,8 +4,8 @@ import {memoryPeople, nobodyYet, type People, type PeopleIndex, peopleSchema} fr
 const databaseName = 'holdfast-people'
 
 /**
- * Keeps the index of `name` in IndexedDB, which every page reads without a worker and which changes in one transaction
- * however many tabs there are. Where a browser forbids it nothing of a person outlives the page.
+ * Stores the index of `name` in IndexedDB: every page can read it without a worker, and it changes in one transaction
+ * across tabs. Where the browser forbids IndexedDB, the index is kept in memory.
  */
 export function browserPeople(name: string): PeopleIndex {
   if (typeof indexedDB === 'undefined') return memoryPeople()
@@ -29,7 +29,7 @@ export function browserPeople(name: string): PeopleIndex {
       return people
     },
     onChange(listener) {
-      // A page that was frozen or kept in the back/forward cache has missed what was said meanwhile.
+      // A page that was frozen or in the back/forward cache has missed messages.
       const shown = () => document.visibilityState === 'visible' && listener()
       if (channel) channel.onmessage = listener
       addEventListener('pageshow', listener)
@@ -62,7 +62,7 @@ function store(database: IDBDatabase, mode: IDBTransactionMode): IDBObjectStore 
   return database.transaction('people', mode).objectStore('people')
 }
 
-/** Null where the browser forbids storage altogether; any other failure must not look like an empty index. */
+/** Null where the browser forbids storage. Any other failure throws, because it must not look like an empty index. */
 async function openDatabase(): Promise<IDBDatabase | null> {
   try {
     const request = indexedDB.open(databaseName, 1)
@@ -70,7 +70,7 @@ async function openDatabase(): Promise<IDBDatabase | null> {
     return await answered(request)
   } catch (error) {
     if (error instanceof DOMException && ['SecurityError', 'InvalidStateError'].includes(error.name)) return null
-    throw new HoldfastError('internal', 'The browser could not open its list of the people of this device.', {
+    throw new HoldfastError('internal', 'The list of people who use this device could not be opened.', {
       cause: error,
     })
   }

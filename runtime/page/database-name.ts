@@ -1,7 +1,7 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
 /**
- * Refuses a name that cannot be the name of a folder.
+ * Checks that a name can be used as the name of a folder.
  *
  * @throws HoldfastError `misconfigured` naming the field
  */

@@ -2,16 +2,16 @@ import * as Y from 'yjs'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {EventId, SessionId} from '../protocol/ids.ts'
 
-/** One event's worth of edits. It keeps its id until the device has it, so that sending it twice stores it once. */
+/** The edits of one event. The id stays the same until the device has stored it, so a retry is stored once. */
 export type EditBatch = {event: EventId; update: Uint8Array}
 
-/** Milliseconds in which edits of one document are collected; what a killed page can lose at most. */
+/** Edits of one document within this many milliseconds become one event. A killed page loses at most these. */
 const windowMs = 1_000
-/** Bytes of one batch: base64 makes it a third longer, and an update may hold 64 KiB. */
+/** Maximum bytes of one batch. Base64 adds a third, and an update may have 64 KiB. */
 const batchBytes = 48 * 1024
 const retryMs = {first: 1_000, most: 30_000}
 
-/** The batch that is being collected: when it is durable, and how to end the pause before it. */
+/** The batch that is being collected. `due` resolves when it is durable; `now` ends the pause before it. */
 type Turn = {due: Promise<void>; now: () => void}
 
 type Parts = {
@@ -19,13 +19,13 @@ type Parts = {
   document: string
   nextId: () => EventId
   send: (batch: EditBatch) => Promise<void>
-  /** Outboxes that hold edits which are not durable yet; each adds and removes itself. */
+  /** Outboxes with edits that are not durable yet. Each adds and removes itself. */
   open?: Set<EditOutbox>
 }
 
 /**
- * Collects the edits of one document and sends them as few events: the first at once, what is typed within the next
- * second as one. Order is kept: a batch that could not be sent stays first and is tried again. [WRK-2]
+ * Collects the edits of one document and sends them as few events: the first at once, those of the next second as one.
+ * Order is kept: a batch that could not be sent stays first and is retried. [WRK-2]
  */
 export class EditOutbox {
   readonly session: SessionId
@@ -51,13 +51,13 @@ export class EditOutbox {
     return this.#turn.due
   }
 
-  /** Sends now what is collected; resolves when all of it is durable. */
+  /** Sends the collected edits now. Resolves when all of them are durable. */
   flush(): Promise<void> {
     this.#turn?.now()
     return this.#turn?.due ?? (this.#batches.length > 0 ? this.#send() : this.#sending)
   }
 
-  /** What is not durable yet, as it will be sent, for whoever keeps it while the page goes away. */
+  /** Returns the batches that are not durable yet, so that they can be kept when the page goes away. */
   unsent(): readonly EditBatch[] {
     this.#close()
     return this.#batches
@@ -81,7 +81,7 @@ export class EditOutbox {
     return {due, now}
   }
 
-  /** From here on these edits are one batch with an id of its own; what is typed later is another. */
+  /** Closes the current batch and gives it an id. Later edits belong to the next batch. */
   #close(): void {
     const updates = this.#collected
     this.#collected = []
@@ -111,7 +111,7 @@ export class EditOutbox {
     }
   }
 
-  /** Only what may pass is tried again by itself; anything else waits for the next edit or flush. */
+  /** Retries only temporary failures. After any other failure, the next edit or flush tries again. */
   #retryLater(error: unknown): void {
     if (!HoldfastError.is(error, 'deadline') && !HoldfastError.is(error, 'peer_gone')) return
     const pause = Math.min(retryMs.most, retryMs.first * 2 ** this.#failures)
@@ -120,13 +120,16 @@ export class EditOutbox {
   }
 }
 
-/** What a person typed before they sent a message is there when the agent reads it. A failed edit is told to its author. */
+/**
+ * Stores pending edits first, so that the agent sees what was typed before a message was sent. A failed edit is
+ * reported to the caller of `edit`.
+ */
 export async function flushEdits(edits: Iterable<EditOutbox> = [], session?: SessionId): Promise<void> {
   const open = [...edits].filter(outbox => session === undefined || outbox.session === session)
   await Promise.all(open.map(outbox => outbox.flush().catch(() => undefined)))
 }
 
-/** As few updates as fit into one event each, in order. */
+/** Merges updates, in order, into as few as fit into one event each. */
 function grouped(updates: readonly Uint8Array[]): Uint8Array[] {
   const groups: {bytes: number; updates: Uint8Array[]}[] = []
   for (const update of updates) {

@@ -7,12 +7,14 @@ import type {InboxMemory, KeptKey} from './inbox-memory.ts'
 type Parts = {
   server: Pick<ApproverLink, 'keys' | 'registerKey' | 'revokeKey'>
   memory: Pick<InboxMemory, 'load' | 'saveKey'>
-  /** What the server's list of keys calls this device; null makes none, so nothing can be decided offline. */
+  /**
+   * The name of this device in the server's list of keys. Null: no key is created, so nothing can be decided offline.
+   */
   label: string | null
   changed(): void
 }
 
-/** The key by which this device signs what is decided offline, and what the server knows of this person's others. [APP-4] */
+/** The key that signs this device's offline decisions, and the server's list of this person's keys. [APP-4] */
 export class InboxKey {
   #own: KeptKey = null
   #all: ApproverKey[] | null = null
@@ -30,15 +32,15 @@ export class InboxKey {
     return this.#own === 'declined' ? null : this.#own
   }
 
-  /** As the server had them last; null before it has ever shown them to this page. */
+  /** The server's list when it was last read; null before the first time. */
   get all(): ApproverKey[] | null {
     return this.#all
   }
 
-  /** Makes a key on the first contact; one that was revoked, here or elsewhere, is not replaced unasked. */
+  /** Creates a key on the first contact with the server. A revoked key is not replaced automatically. */
   async look(): Promise<void> {
     if (this.parts.label === null) return
-    // Another tab may have made one, or given it up.
+    // Another tab may have created or declined a key.
     if (!this.signing) this.#own = (await this.parts.memory.load()).key
     await this.#read()
     if (this.#own === null) await this.add(this.parts.label)
@@ -46,8 +48,12 @@ export class InboxKey {
 
   async add(label: string): Promise<void> {
     const {server, memory} = this.parts
-    // Kept until it is registered: after a lost answer the same key comes again, and the server knows it.
-    this.#pair ??= makeKeyPair()
+    // Kept until it is registered: after a lost response, the same key is registered again and the server recognises
+    // it.
+    this.#pair ??= makeKeyPair().catch(error => {
+      this.#pair = null
+      throw error
+    })
     const {privateKey, publicKey} = await this.#pair
     const {key} = await server.registerKey({publicKey, label})
     this.#own = {key, privateKey}

@@ -3,20 +3,23 @@ import type {SignedIntent} from '../protocol/intent.ts'
 import type {Inbox} from '../protocol/wire.ts'
 import type {DeviceKey} from './approver-device.ts'
 
-/** What the server last showed, and when by this device's clock. */
+/** The state last read from the server, and when (this device's clock). */
 export type SeenInbox = Inbox & {seenAt: number}
 
-/** Decided here and not yet by the server; `refused` says why it never will be, until the person has read it. */
+/**
+ * A decision made here that the server has not confirmed. `refused`: why the server refused it, kept until the person
+ * has read it.
+ */
 export type KeptDecision = {signed: SignedIntent; item: InboxItem; refused: string | null}
 
-/** `declined`: the person does not want this device to decide offline, so that it makes no key by itself again. */
+/** `declined`: the person does not want this device to decide offline, so no key is created automatically. */
 export type KeptKey = DeviceKey | 'declined' | null
 
 export type Remembered = {key: KeptKey; seen: SeenInbox | null; decisions: KeptDecision[]}
 
 /**
- * What an approver's device keeps across reloads. What was saved is on disk when the promise resolves, and a decision is
- * a record of its own, so that two tabs never overwrite each other's.
+ * What an approver's device stores across reloads. Guarantee: saved data is on disk when the promise resolves. Each
+ * decision is a separate record, so two tabs never overwrite each other's.
  */
 export interface InboxMemory {
   load(): Promise<Remembered>
@@ -28,7 +31,7 @@ export interface InboxMemory {
   clear(): Promise<void>
 }
 
-/** Keeps it as long as the process lives. */
+/** A memory that ends with the process. */
 export function processInboxMemory(): InboxMemory {
   const decisions = new Map<string, KeptDecision>()
   let key: KeptKey = null

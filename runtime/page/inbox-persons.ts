@@ -3,17 +3,23 @@ import {isSamePerson} from '../protocol/person.ts'
 import {type InboxMemory, processInboxMemory} from './inbox-memory.ts'
 import {ownerOf, type PeopleIndex, type Place, placeFor, switchedTo} from './people.ts'
 
-/** Several persons may use one inbox in turn: each has keys, signed decisions and a list of their own. [ID-6, APP-4] */
+/**
+ * Several persons may use one inbox in turn. Each has a separate memory of keys, signed decisions and the list. [ID-6,
+ * APP-4]
+ */
 export type InboxMemories = {
-  /** Of whoever used it last, so that it works offline; of whom the server has named since. */
+  /** The memory of the last person, so that the inbox works offline; after the server names a person, theirs. */
   readonly memory: InboxMemory
-  /** True when another person's memory is used from now on. */
+  /** Changes to this person's memory. Returns true if the memory has changed. */
   become(person: Person): Promise<boolean>
-  /** Nobody's memory is used until the server names somebody; `wipe` also deletes what is kept of who leaves. */
+  /** Uses no stored memory until the server names a person. `wipe` also deletes the memory of the person who leaves. */
   leave(options: {wipe: boolean}): Promise<void>
 }
 
-/** One memory for whoever uses it: of an application that names persons itself, or that ends with the page. */
+/**
+ * One memory for every person: used when the application separates persons itself, or when the memory ends with the
+ * page.
+ */
 export function oneInboxMemory(memory: InboxMemory): InboxMemories {
   const leave = async ({wipe}: {wipe: boolean}) => (wipe ? memory.clear() : undefined)
   return {memory, become: async () => false, leave}
@@ -28,7 +34,7 @@ export function inboxMemories(index: PeopleIndex, memoryAt: (place: Place) => In
     return opening
   }
   const current = () => {
-    // After a sign-out the first person's memory must not be shown to whoever comes next.
+    // After a sign-out, the previous person's memory must not be shown to the next person.
     opening ??= index.read().then(({current}) => (current === null ? processInboxMemory() : openAt(current)))
     return opening
   }
@@ -45,7 +51,7 @@ export function inboxMemories(index: PeopleIndex, memoryAt: (place: Place) => In
       await current()
       const fresh = await placeFor(person)
       const people = await index.change(now => {
-        // What was kept before anybody was named is of the first who is.
+        // A memory from before the server named anyone belongs to the first person it names.
         const owner = place === null ? null : ownerOf(now, place)
         const isOwn = place !== null && (!owner || isSamePerson(owner, person))
         return switchedTo(now, person, isOwn ? (place ?? fresh) : fresh)

@@ -5,16 +5,16 @@ import {leftEdits} from './left-edits.ts'
 type Parts = {service: Pick<RuntimeService, 'updateDocument'>; edits: ReadonlySet<EditOutbox>; database: string}
 
 /**
- * A hidden page may never be seen again, and a page that goes away takes its worker along. What it leaves in
- * `localStorage` is brought into the database as soon as any page of it lives, so that erasure, sign-out and wipe find
- * nothing outside of the database. [RET-3]
+ * Keeps edits when the page is hidden or closed. A hidden page may never become visible again, and closing the page
+ * stops its worker. Edits left in `localStorage` are moved into the database as soon as any page of it runs, so that
+ * erasure, sign-out and wipe find them there. [RET-3]
  */
 export function keepEditsOfPage({service, edits, database}: Parts): {close(): Promise<void>} {
   const left = leftEdits(database, () => localStorage)
   const bring = () => left.store(service, Date.now())
   const hide = () => void flushEdits(edits)
   const leave = () => left.keep(edits, Date.now())
-  // Back from the back/forward cache, the page has its edits still, and their copies are of no use any more.
+  // After the back/forward cache the page still has its edits, so their copies are stored and removed.
   const back = ({persisted}: PageTransitionEvent) => void (persisted && bring())
   const leftElsewhere = ({key, newValue}: StorageEvent) =>
     void (key !== null && newValue !== null && left.isOwn(key) && bring())
@@ -27,7 +27,7 @@ export function keepEditsOfPage({service, edits, database}: Parts): {close(): Pr
     async close() {
       await flushEdits(edits)
       await bring()
-      // What could not be stored in time is stored when this person's database is open again.
+      // Edits that were not stored in time are stored when this person's database opens again.
       leave()
       document.removeEventListener('visibilitychange', hide)
       removeEventListener('pagehide', leave)

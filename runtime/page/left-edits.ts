@@ -13,17 +13,17 @@ const leftSchema = z.object({
   at: z.number(),
 })
 
-/** Milliseconds after which edits that no session here takes are dropped: a week. */
+/** Edits that no session accepts are dropped after this many milliseconds: a week. */
 const longest = 7 * 24 * 3_600_000
 
 /**
- * Edits of the last second, kept in `localStorage` while the page goes away: the worker that stores them dies with the
- * page. Another page of the same database stores them, each under its own event id, so that twice changes nothing. A
- * database belongs to one person, so nobody else's page takes them. [ID-6]
+ * Edits of the last second, saved in `localStorage` when the page goes away, because the worker that stores them stops
+ * with it. Another page of the same database stores them under their event ids, so storing them twice changes nothing.
+ * A database belongs to one person, so no other person's page reads them. [ID-6]
  */
 export function leftEdits(database: string, storage: () => Storage) {
   const prefix = `holdfast-edit:${database}:`
-  // A database may be named like the beginning of another: what follows the name is an event id and nothing else.
+  // One database's name may be a prefix of another's, so the rest of the key must be exactly an event id.
   const isOwn = (key: string) => key.startsWith(prefix) && eventIdSchema.safeParse(key.slice(prefix.length)).success
   const keys = () => Object.keys(storage()).filter(isOwn)
   return {
@@ -40,7 +40,7 @@ export function leftEdits(database: string, storage: () => Storage) {
     },
 
     async store(service: Pick<PageParts['service'], 'updateDocument'>, now: number): Promise<void> {
-      // Event ids sort by time, so an edit comes after those that it builds on.
+      // Event ids sort by time, so each edit is stored after those that it builds on.
       for (const key of attempt(keys)?.sort() ?? []) {
         const left = attempt(() => leftSchema.parse(JSON.parse(storage().getItem(key) ?? '')))
         const done = left ? await stored(service, left, now) : true
@@ -48,7 +48,7 @@ export function leftEdits(database: string, storage: () => Storage) {
       }
     },
 
-    /** Together with the database: nothing that was typed is left. [RET-3] */
+    /** Deletes the saved edits together with the database. [RET-3] */
     remove(): void {
       for (const key of attempt(keys) ?? []) attempt(() => storage().removeItem(key))
     },
@@ -57,7 +57,7 @@ export function leftEdits(database: string, storage: () => Storage) {
 
 type Left = z.infer<typeof leftSchema>
 
-/** True when nothing is left to do about it: stored, erased with its session, or never to be taken. */
+/** Returns true when the edit needs no retry: it is stored, its session is erased, or it can never be accepted. */
 async function stored(service: Pick<PageParts['service'], 'updateDocument'>, left: Left, now: number) {
   const {session, event, document, update, at} = left
   try {
@@ -68,7 +68,7 @@ async function stored(service: Pick<PageParts['service'], 'updateDocument'>, lef
   }
 }
 
-/** Storage may be forbidden or full; then an edit of the last second is lost with its page. */
+/** Storage may be forbidden or full. Then the edits of the last second are lost with the page. */
 function attempt<T>(work: () => T): T | null {
   try {
     return work()

@@ -3,6 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {Person} from '../protocol/person.ts'
+import {tellListeners} from '../protocol/tell-listeners.ts'
 import type {ApproverLink} from '../sync/approver-link.ts'
 import {ConnectionLoop} from '../sync/connection-loop.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
@@ -18,16 +19,20 @@ type Parts = {
   server: ApproverLink
   environment: Environment
   memory: InboxMemory
-  /** True when what is kept is another person's from now on. */
+  /** Changes to this person's memory. Returns true if the memory has changed. */
   become(person: Person): Promise<boolean>
-  /** What the server's list of keys calls this device; null makes none, so nothing can be decided offline. */
+  /**
+   * The name of this device in the server's list of keys. Null: no key is created, so nothing can be decided offline.
+   */
   label: string | null
 }
 
-/** What the server says of a decision for good. Everything else says nothing about it, and it is handed in again. [APP-4] */
+/**
+ * Errors that are the server's final answer to a decision. After any other error the decision is sent again. [APP-4]
+ */
 const verdicts = ['refused', 'forbidden', 'not_found', 'conflict', 'bad_input', 'erased', 'too_large'] as const
 
-/** Keeps an inbox up to date while there is a server, and hands in what was decided while there was none. */
+/** Keeps an inbox up to date while the server can be reached, and sends the decisions that were made offline. */
 export class LiveInbox {
   /** Under which this device signs; a page may add and revoke keys. */
   readonly key: InboxKey
@@ -67,7 +72,7 @@ export class LiveInbox {
     })
   }
 
-  /** Decisions that were signed here and that the server has not judged. */
+  /** Number of decisions that were signed here and have no verdict of the server yet. */
   get undecided(): number {
     return this.#remembered.decisions.filter(({refused}) => refused === null).length
   }
@@ -86,7 +91,7 @@ export class LiveInbox {
     this.#loop.setOnline(online)
   }
 
-  /** Nothing of this person is shown, sent or fetched here from now on. */
+  /** Ends the use by this person: nothing of theirs is shown, sent or fetched afterwards. */
   async leave(forget: () => Promise<void>): Promise<void> {
     this.#loop.setOnline(false)
     this.#identity.forget()
@@ -100,9 +105,9 @@ export class LiveInbox {
 
   async decide(approval: ApprovalId, decision: Decision): Promise<Decided> {
     if (this.#remembered.decisions.some(({signed, refused}) => signed.intent.approval === approval && !refused)) {
-      throw new HoldfastError('refused', 'You have decided this already; the server has yet to be reached.')
+      throw new HoldfastError('refused', 'This decision was already made here and waits for the server.')
     }
-    // Signed and stored before it is sent: neither a lost answer nor a reload in between may lose it.
+    // Signed and stored before it is sent, so that neither a lost response nor a reload loses it.
     const kept = await this.#keep(approval, decision)
     try {
       await this.parts.server.decide(approval, decision)
@@ -115,9 +120,9 @@ export class LiveInbox {
       this.#loop.unanswered(HoldfastError.from(error, 'offline'))
       return 'kept'
     }
-    // A failure here leaves it to be handed in again, and the server says that it stands.
+    // If this fails, the decision is sent again and the server answers that it already counts.
     if (kept) await this.parts.memory.dropDecision(kept.signed.intent.nonce).catch(() => undefined)
-    // The decision stands, whether or not the list can be read again now.
+    // The decision counts even if the list cannot be read now.
     this.#loop.expectNews()
     await this.refresh().catch(() => this.#look.soon())
     return 'decided'
@@ -136,12 +141,14 @@ export class LiveInbox {
     await this.parts.memory.saveSeen(seen)
   }
 
-  /** Resolves at once; a look that fails is repeated. */
+  /** Starts a refresh and returns at once. A failed refresh is repeated. */
   refreshQuietly(): void {
     this.#look.soon()
   }
 
-  /** The decision, signed and stored; null where nothing can be signed or stored. It counts once, however often it comes. */
+  /**
+   * Signs and stores the decision; null where it cannot be signed or stored. It counts once, however often it is sent.
+   */
   async #keep(approval: ApprovalId, {verdict, digest, note}: Decision): Promise<KeptDecision | null> {
     const key = this.key.signing
     const item = this.#remembered.seen?.approvals.find(each => each.approval === approval)
@@ -157,9 +164,9 @@ export class LiveInbox {
     }
   }
 
-  /** What the server has shown meanwhile is newer than what was kept. */
+  /** Loads the memory. A list that the server has sent in the meantime is newer and stays. */
   async #remember(shown: Omit<Remembered, 'key'>): Promise<void> {
-    // Of an earlier person nothing stays on the page while the next one's is read.
+    // While the next person's memory loads, the page must not show the previous person's list.
     this.#remembered = shown
     this.#tell()
     const {key, ...kept} = await this.parts.memory.load()
@@ -174,7 +181,7 @@ export class LiveInbox {
     if (!this.#loop.closed) this.#loop.start()
   }
 
-  /** Each is handed in, whatever became of another; what got no verdict is handed in again after a pause. */
+  /** Sends every decision, even if one fails. Those without a verdict are sent again after a pause. */
   async #redeemAll(): Promise<void> {
     let failed: unknown = null
     for (const decision of this.#remembered.decisions) {
@@ -232,6 +239,6 @@ export class LiveInbox {
   }
 
   #tell(): void {
-    for (const listener of this.#listeners) listener(this.#state)
+    tellListeners(this.#listeners, this.#state)
   }
 }

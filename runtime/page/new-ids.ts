@@ -2,18 +2,16 @@ import {systemEnvironment} from '../platform/environment.ts'
 import type {EventId, SessionId} from '../protocol/ids.ts'
 
 /**
- * An id for one message. Keep it beside the text until `send` has resolved: with it the message can be sent again after
- * an unknown outcome, and is stored once. [LOG-3]
+ * Creates an id for one message. Keep it with the text until `send` resolves. If the outcome of `send` is unknown, send
+ * again with the same id: the message is stored once. [LOG-3]
  *
- * @example
- * const id = newEventId()
- * await session.send(text, {id})
+ * @example const id = newEventId() await session.send(text, {id})
  */
 export function newEventId(): EventId {
   return systemEnvironment.id('event')
 }
 
-/** An id for one session that is opened with `openSession({agent, id})`. */
+/** Creates an id for `openSession({agent, id})`. */
 export function newSessionId(): SessionId {
   return systemEnvironment.id('session')
 }

@@ -21,34 +21,36 @@ import {whilePageLives} from './while-page-lives.ts'
 
 export type InboxState = {
   items: InboxItem[]
-  /** Operations whose outcome this person may be the only one to tell. [OP-4] */
+  /** Operations with an uncertain outcome that this person may settle. [OP-4] */
   uncertain: UncertainItem[]
-  /** What was decided here and not yet by the server, and what the server then refused. [APP-4] */
+  /** Decisions made here that the server has not confirmed, or has refused. [APP-4] */
   decisions: KeptDecision[]
-  /** When the server last showed all this, by this device's clock; null when it never has. */
+  /** When this state was last read from the server (this device's clock); null if never. */
   seenAt: number | null
   connection: Connection
-  /** Under which this device signs what is decided offline; null while it cannot. [APP-4] */
+  /** The key that signs this device's offline decisions; null while there is none. [APP-4] */
   ownKey: ApproverKeyId | null
-  /** The keys of this person's devices, revoked ones too; null until the server has shown them. */
+  /** The keys of this person's devices, including revoked ones; null until they were read from the server. */
   keys: ApproverKey[] | null
 }
 
-/** `kept`: signed and kept on this device until the server can be asked; nothing has been decided yet. [APP-4] */
+/**
+ * `kept`: signed and stored on this device until the server can be reached. The approval is not decided yet. [APP-4]
+ */
 export type Decided = 'decided' | 'kept'
 
 /** An approver's inbox: what waits for a decision and what was decided, live from the server. [APP-6] */
 export interface Inbox {
-  /** Told the state now and on every change; returns how to stop. */
+  /** Calls `listener` with the current state and after every change. Returns an unsubscribe function. */
   subscribe(listener: (state: InboxState) => void): () => void
   /**
-   * Decides one approval; `digest` is that of what was on the screen. [APP-3] Out of reach of the server it signs the
-   * decision and hands it in later, if the inbox was opened with `offline` and has been online once.
+   * Decides one approval. `digest` is the digest of what was displayed. [APP-3] Offline, the decision is signed and
+   * sent later, if the inbox was opened with `offline` and has been online once.
    *
-   * @throws HoldfastError `refused` when it is decided, voided or expired already, `forbidden`, `offline`
+   * @throws HoldfastError `refused` when it is already decided, voided or expired, `forbidden`, `offline`
    */
   decide(approval: ApprovalId, decision: Decision): Promise<Decided>
-  /** Forgets a decision that the server refused, once the person has read why. */
+  /** Removes a decision that the server refused, after the person has read the reason. */
   dismiss(nonce: string): Promise<void>
   /** @throws HoldfastError `refused` when it is no longer uncertain, `offline` */
   settle(operation: OperationId, said: Settlement): Promise<void>
@@ -58,44 +60,41 @@ export interface Inbox {
   delegate(wish: NewDelegation): Promise<Delegation>
   revokeDelegation(delegation: DelegationId): Promise<Delegation>
   /**
-   * Lets this device decide offline, under a name in the person's own words. It does so by itself on the first contact,
-   * but not again once its key was revoked. [APP-4]
+   * Registers a key so that this device can decide offline, under a name that the person chooses. Happens automatically
+   * on the first contact with the server, but not again after the key was revoked. [APP-4]
    *
-   * @throws HoldfastError `bad_input` for a name over 100 characters, `refused` over 20 keys in force, `offline`
+   * @throws HoldfastError `bad_input` for a name over 100 characters, `refused` over 20 active keys, `offline`
    */
   addDevice(label: string): Promise<void>
   /**
-   * Ends the power of a device of this person's to decide offline; what it signed and has not handed in counts no more.
+   * Revokes the key of one of this person's devices. Decisions that it signed and has not sent no longer count.
    *
    * @throws HoldfastError `not_found`, `offline`
    */
   revokeDevice(key: ApproverKeyId): Promise<void>
   /**
-   * Shows and sends nothing more. What is kept of this person stays on the device, for when they open an inbox again;
-   * with `wipe` it is deleted: the key, the list and the decisions that were not handed in. Returns how many those were.
-   * The server goes on listing the key until it is revoked.
+   * Stops showing and sending. The person's data stays on the device until they open an inbox again. With `wipe` it is
+   * deleted: the key, the list and the unsent decisions. `undecided`: number of unsent decisions. The server lists the
+   * key until it is revoked.
    *
-   * @example
-   * const {undecided} = await inbox.signOut({wipe: true})
+   * @example const {undecided} = await inbox.signOut({wipe: true})
    */
   signOut(options?: {wipe?: boolean}): Promise<{undecided: number}>
   close(): void
 }
 
 /**
- * Opens the inbox of whoever the token names; needs no database and no worker.
+ * Opens the inbox of the person that the token identifies. It needs no database and no worker.
  *
- * @example
- * const inbox = openInbox({url: location.origin, token: async () => token, offline: {name: 'theo'}})
- * inbox.subscribe(({items}) => render(items))
+ * @example const inbox = openInbox({url: location.origin, token: async () => token, offline: {name: 'theo'}}) inbox.subscribe(({items}) => render(items))
  */
 export function openInbox(options: {
   url: string | URL
-  /** Left out, requests go with the cookies of the page. */
+  /** Default: requests are authenticated by the page's cookies. */
   token?: TokenOption
   /**
-   * Keeps the list and signed decisions on this device under a name, apart for each person that the server names;
-   * `label` is what the server's list of keys calls the device. Without it the inbox works online only.
+   * Stores the list and signed decisions on this device under `name`, separately for each person that the server names.
+   * `label` is the device's name in the server's list of keys. Default: online only.
    */
   offline?: {name: string; label?: string; memory?: InboxMemory}
   environment?: Environment
@@ -122,7 +121,7 @@ export function openInbox(options: {
     label: offline ? (offline.label ?? 'Browser') : null,
   })
   live.start()
-  // A page that is kept for the way back must not keep the stream that other tabs share.
+  // A page in the back/forward cache must not hold the stream that other tabs share.
   const stop = whilePageLives(there => live.setOnline(there))
   return {
     subscribe: listener => live.subscribe(listener),

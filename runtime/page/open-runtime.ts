@@ -29,93 +29,95 @@ import {type PersonActions, runtimeOfPersons} from './runtime-of-persons.ts'
 import {type Source, sourceAcross, sourceOf} from './source.ts'
 import {type TokenOption, tokenSource} from './token-source.ts'
 
-/** How a page reaches the one worker of this browser that owns the database and runs the agent. */
+/** Options of `openRuntime`. */
 export type RuntimeOptions = {
-  /** Makes this tab's worker; called again whenever one has died. Its module calls `serveAgent`. */
+  /** Creates this tab's worker. Called again after a worker has died. Its module calls `serveAgent`. */
   worker: () => Worker
-  /** Names the databases in this browser; each person who signs in gets one of their own under it. Default `holdfast`. */
+  /** Prefix of the database names in this browser; each person has a separate database. Default: `holdfast`. */
   name?: string
   /**
-   * Leave out for a device that never syncs. `token` is asked again, with back-off, whenever the server refuses the last
-   * one; without `token` requests go with the page's cookies.
+   * Server to sync with. Default: none. `token` is called again, with back-off, when the server refuses the last token.
+   * Without `token`, requests are authenticated by the page's cookies.
    */
   sync?: {url: string | URL; token?: TokenOption}
   /**
-   * Names this build, such as the time it was made in ISO 8601; it must sort after the names of earlier builds. A page of
-   * a newer build takes the database over from one of an older build. Default: the address of the worker's script, where
-   * of two builds that differ the page that was loaded later counts as the newer one.
+   * Identifies this build, for example its build time in ISO 8601. Names of later builds must sort after it. A page of
+   * a newer build takes over the database from an older build. Default: the URL of the worker's script; of two
+   * different URLs, the page that was loaded later counts as newer.
    */
   build?: string
-  /** Milliseconds a call may take before it fails with `deadline`. Default 15,000. */
+  /** Milliseconds after which a call fails with `deadline`. Default: 15,000. */
   deadlineMs?: number
 }
 
 export interface Runtime extends PersonActions {
-  /** Opens a new session of an agent, or one that this device has. A session id is never a user's or a device's. [ID-2] */
+  /**
+   * Opens a new session of an agent, or an existing one on this device. A session id is never a user's or a device's
+   * id. [ID-2]
+   */
   openSession(target: SessionTarget): Promise<Session>
-  /** Told this device's sessions, latest first, now and on every change; returns how to stop. */
+  /**
+   * Calls `listener` with this device's sessions, latest first, now and after every change. Returns an unsubscribe
+   * function.
+   */
   subscribeSessions(listener: (sessions: SessionListItem[]) => void): () => void
   subscribeConnection(listener: (connection: Connection) => void): () => void
-  /** `false` cuts the connection for real: every request and stream ends and none starts. */
+  /** `false` disconnects: running requests and streams are aborted, and no new ones start. */
   setOnline(online: boolean): Promise<void>
-  /** What is remembered of whoever uses this runtime, across all sessions. [MEM-1] */
+  /** Memory about the person who uses this runtime, across all sessions. [MEM-1] */
   readonly memory: Memory
   passport(run: RunId): Promise<Passport | null>
   /**
-   * A run as one file of JSON: its events, passport, operations, approvals and usage; null for one that this device does
-   * not have. `checkRunExport` folds the events anew and compares. [OBS-2]
+   * Exports a run as one JSON value: its events, passport, operations, approvals and usage. Null if this device does
+   * not have the run. `checkRunExport` folds the events again and compares. [OBS-2]
    *
    * @throws HoldfastError `too_large` for a session of over 20,000 events
-   * @example
-   * const file = new Blob([JSON.stringify(await runtime.exportRun(run))], {type: 'application/json'})
+   * @example const file = new Blob([JSON.stringify(await runtime.exportRun(run))], {type: 'application/json'})
    */
   exportRun(run: RunId): Promise<RunExport | null>
   /**
-   * What the model saw at one step, rebuilt from the record and checked against its hash; null for a step that is not on
-   * this device. [VIEW-2]
+   * Rebuilds what the model saw at one step and checks it against its recorded hash. Null if this device does not have
+   * the step. [VIEW-2]
    *
-   * @throws HoldfastError `bad_input` for what is no run or step id
-   * @example
-   * const seen = await runtime.viewOf(entry.step.run, entry.step.id)
-   * if (!seen?.exact) console.warn(seen?.lacking)
+   * @throws HoldfastError `bad_input` for an invalid run or step id
+   * @example const seen = await runtime.viewOf(entry.step.run, entry.step.id) if (!seen?.exact) console.warn(seen?.lacking)
    */
   viewOf(run: RunId, step: StepId): Promise<ModelView | null>
   close(): Promise<void>
 }
 
-/** A runtime in a browser: besides the sessions, what concerns tabs and workers. */
+/** A runtime in a browser, with the state of its tabs and workers. */
 export interface BrowserRuntime extends Runtime {
-  /** 'leader' owns the database; 'follower' goes through another tab. */
+  /** `leader`: this tab owns the database. `follower`: it uses the database through another tab. */
   subscribeRole(listener: (role: 'starting' | 'leader' | 'follower') => void): () => void
   /**
-   * How far opening is, why it does not work and what is tried next; apart from the connection to the server.
+   * Progress of opening the database: the step, the cause of a failure, and the next attempt. Separate from the
+   * connection to the server.
    *
-   * @example
-   * const unsubscribe = runtime.opening.subscribe(opening => {
+   * @example const unsubscribe = runtime.opening.subscribe(opening => {
    *   if (opening.state === 'opening' && opening.cause) show(opening.cause.message)
    * })
    */
   readonly opening: Source<Opening>
-  /** The newer build that another tab of this browser runs; null while there is none. A reload brings it. */
+  /** The newer build that another tab of this browser runs; null if there is none. Reloading the page loads it. */
   readonly newerBuild: Source<Build | null>
   /** Terminates this tab's worker at once, as a crash would, and starts another. */
   killWorker(): void
 }
 
-/** Added to the deadline of reading a blob, which a slow line may first have to bring. */
+/** Added to the deadline of reading a blob, which may have to be downloaded over a slow line first. */
 const blobMs = 135_000
 
-/** What the page tells its worker when it starts. */
+/** Configuration that the page sends to its worker at the start. */
 export type WorkerConfig = {url: string | null; cookies: boolean; person: Person | null}
 
 /**
- * Opens the runtime of this browser; the same call in a second tab joins the first tab's database. Resolves at once:
- * `opening` tells how far it is, and calls wait for it. Where this browser lacks something, `opening` has failed and
- * names it.
+ * Opens the runtime of this browser. A second tab that calls it shares the first tab's database. Resolves before the
+ * database is open: `opening` reports the progress, and calls wait for it. If this browser lacks a required feature,
+ * `opening` fails and names it.
  *
- * @throws HoldfastError `misconfigured` naming the option that cannot work
- * @example
- * const runtime = await openRuntime({
+ * @throws HoldfastError `misconfigured` naming the invalid option
+ * @example const runtime = await openRuntime({
  *   worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
  *   sync: {url: location.origin, token: () => fetchToken()},
  * })
@@ -163,7 +165,7 @@ function notOpenedYet(): Opening {
   return {state: 'opening', step: 'script', since: Date.now(), attempt: 1, cause: null, nextAt: null}
 }
 
-/** This tab's part of one person's database. */
+/** Opens one person's database in this tab. */
 function openPlace(start: WorkerStart, identity: PageIdentity): Opened<Client> {
   const {name, deadlineMs = defaultDeadlineMs} = start
   const client = connectWorker<RuntimeService>({...start, deadlines: {blob: deadlineMs + blobMs}})

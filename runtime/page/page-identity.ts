@@ -1,41 +1,42 @@
+import {withDeadline} from '../platform/deadline.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {isSamePerson, type Person} from '../protocol/person.ts'
 import {httpLink} from '../sync/http-link.ts'
 import type {PageParts} from './page-parts.ts'
 import type {Persons} from './persons.ts'
 
-/** Milliseconds after which a token that was asked for is taken for one that does not come. */
+/** Milliseconds after which a token function is treated as failed. */
 const patienceMs = 30_000
 
 type Switch = Pick<Persons<unknown>, 'switchTo'>
 
-/** Brings this page's tokens to the database that is open, and sees to it that they only ever reach their own person's. */
+/** Gives this page's tokens to the open database, and only if they belong to the database's owner. */
 export type PageIdentity = {
   start(persons: Switch): void
-  /** Whom the page's token or cookie names now; null without one. */
+  /** The person that the page's token or cookies identify now; null without one. */
   me(): Promise<Person | null>
-  /** A worker that goes with cookies was told by the server that they are somebody else's. */
+  /** The server told a worker that the page's cookies belong to another person. */
   named(person: Person): void
-  /** Brings a token whenever the owner of the database asks for one. Returns a function that stops it. */
+  /** Provides a token whenever the database's owner asks for one. Returns a function that stops it. */
   bringTo(parts: PageParts): () => void
 }
 
 /**
- * The owner of the database may live in another tab, so every page brings a token when one is asked for. Tabs may hold
- * tokens of different persons: a page changes the person of all tabs only when its own token has come to name another, so
- * that two tabs never take turns. [ID-6]
+ * The database's owner may be another tab, so every page provides a token when one is requested. Tabs may hold tokens
+ * of different persons. A page changes the person of all tabs only when its own token starts to name another person, so
+ * two tabs never switch back and forth. [ID-6]
  */
 export function pageIdentity(url: string | null, token: (() => Promise<string | null>) | null): PageIdentity {
   let persons: Switch | null = null
   let last: Person | null = null
 
-  /** Null when nobody is signed in; a function that fails or hangs says nothing about that. */
+  /** Null when no person is signed in. Throws when the function fails or does not answer, which says nothing about that. */
   const ask = async (): Promise<string | null> => {
     if (!token) return null
     try {
-      return await within(patienceMs, token())
+      return await withDeadline(patienceMs, 'The token function', token())
     } catch (cause) {
-      throw new HoldfastError('offline', 'The application could not bring a token; it is asked again.', {cause})
+      throw new HoldfastError('offline', 'The application did not provide a token. It will be asked again.', {cause})
     }
   }
   const nameOf = async (held: string | null): Promise<Person | null> => {
@@ -53,7 +54,8 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
     const held = await ask().catch(() => undefined)
     if (held === undefined) return await service.setToken(null, true)
     if (held === null) return await service.setToken(null)
-    // The owner of the database asks again, before it sends or fetches anything.
+    // While the connection is off, the server is not asked. The database's owner verifies the person before it sends
+    // anything.
     const isCut = (await service.connection()).state === 'cut'
     const person = isCut ? null : await nameOf(held).catch(() => null)
     const owner = person && (await service.person())
@@ -85,7 +87,8 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
     bringTo(parts) {
       if (!token) return () => undefined
       let asking: Promise<void> | null = null
-      // A function that hangs is asked once; the owner asks again, with back-off, as long as it has none.
+      // Calls the token function once at a time. The database's owner requests again, with back-off, while it has no
+      // token.
       const soon = () => {
         if (asking) return
         asking = bring(parts)
@@ -100,11 +103,4 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
       }
     },
   }
-}
-
-function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('no token came')), ms)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

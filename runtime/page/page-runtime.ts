@@ -29,94 +29,98 @@ import {watchSession} from './watch-session.ts'
 export interface Session {
   readonly id: SessionId
   /**
-   * Resolves when the message is durable on this device; it is not answered then. `policy` says what it does to a run
-   * that is active, else the session's own policy does. Resolves with the session that took it: this one, or the branch
-   * that the policy `fork` made for it. A run that it starts is pinned to `correlation`, else to one of its own. [RUN-3]
-   * Sent again with the same `id`, of `newEventId()`, a message whose outcome is unknown is stored once. [LOG-3]
+   * Posts a message. Resolves when it is durable on this device, before it is answered, with the session that took it:
+   * this one, or the branch that the policy `fork` created. `policy` decides what the message does to an active run.
+   * Default: the session's policy. `correlation` is pinned to the run that the message starts. Default: a new id.
+   * [RUN-3]
+   *
+   * When the outcome is unknown, send again with the same `id` (from `newEventId()`): the message is stored once.
+   * [LOG-3]
    *
    * @throws HoldfastError `refused` when the policy is `reject` and a run is active
    */
   send(text: string, options?: {policy?: BusyPolicy; correlation?: CorrelationId; id?: string}): Promise<Session>
-  /** Resolves when nothing is left to do here: idle, ended, or waiting for a person, another device or a server out of reach. */
+  /**
+   * Resolves when nothing is left to do on this device: idle, ended, or waiting for a person, another device or an
+   * unreachable server.
+   */
   settled(): Promise<SessionView>
-  /** Told the view now and on every change; returns how to stop. */
+  /** Calls `listener` with the current view and after every change. Returns an unsubscribe function. */
   subscribe(listener: (view: SessionView) => void): () => void
   /**
-   * Entries before those of the view: at most `limit` (default 50, at most 200), oldest first, before the entry with the id
-   * `before`. Reads this device's log, so it works offline and costs the same however long the conversation is.
+   * Returns entries before the entry `before`, oldest first, at most `limit` (default 50, maximum 200). Reads this
+   * device's log, so it works offline, and its cost does not depend on the length of the conversation.
    *
    * @throws HoldfastError `not_found` for an entry of another session, `bad_input`
-   * @example
-   * const {entries, earlier} = await session.history({before: view.entries[0].id})
+   * @example const {entries, earlier} = await session.history({before: view.entries[0].id})
    */
   history(options: {before: string; limit?: number}): Promise<HistoryPage>
   /**
-   * All entries of one event, uncut; those of a view hold the first 16,000 characters of a longer text and say so as `cut`.
+   * Returns all entries of one event with their complete texts. In a view, texts are cut at 16,000 characters and `cut`
+   * has their length.
    *
    * @throws HoldfastError `not_found` for an entry of another session, `bad_input`
    */
   entry(id: string): Promise<TranscriptEntry[]>
-  /** What run is this, exactly? Null before the first. [ID-5] */
+  /** Returns the passport of the current run; null before the first run. [ID-5] */
   passport(): Promise<Passport | null>
-  /** A new session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
+  /** Creates a session that inherits the record up to a confirmed event, and nothing that is still open. [RUN-6] */
   fork(options: {after: number}): Promise<Branch>
-  /** The external effects after an event, which a branch there would not undo. [RUN-6] */
+  /** Returns the external effects after an event, which a branch at that event would not undo. [RUN-6] */
   effectsAfter(after: number): Promise<StandingEffects>
   cancel(reason?: string): Promise<void>
-  /** Makes this device the one that advances the run; the holder until now is told and stops. Needs the server. [CUS-3] */
+  /** Takes custody: this device advances the run, and the previous holder stops. Needs the server. [CUS-3] */
   takeOver(): Promise<void>
   /**
-   * Goes on here although the server cannot be reached. It counts once the server has taken it; if another device has
-   * worked meanwhile, what is done here becomes a divergence. [CUS-4]
+   * Continues on this device although the server cannot be reached. The work counts once the server accepts it. If
+   * another device has worked in between, it becomes a divergence. [CUS-4]
    *
    * @throws HoldfastError `refused` while the server can be reached
    */
   continueOffline(): Promise<void>
-  /** Hands the run to another device, one of `devices()`. Needs the server. [CUS-3] */
+  /** Hands custody to another device, one of `devices()`. Needs the server. [CUS-3] */
   handOver(device: string): Promise<void>
   /** The devices that have written in this session. */
   devices(): Promise<SessionDevice[]>
-  /** Work of this device that custody had moved on from, the latest; also in every view. [CUS-4] */
+  /** The latest work of this device under an epoch that had moved; also in every view. [CUS-4] */
   divergence(): Promise<Divergence | null>
   /**
-   * `keep` makes a branch of it, `merge` tells the conversation about it in one message, `discard` puts it out of the way.
-   * Resolves with the session to look at: the branch, or this one.
+   * Resolves a divergence. `keep` makes it a branch, `merge` describes it to the conversation in one message, `discard`
+   * hides it. Resolves with the session to show: the branch, or this one.
    *
-   * @throws HoldfastError `not_found` when there is none, `refused` when something else was chosen before
+   * @throws HoldfastError `not_found` when there is none, `refused` after another choice
    */
   resolveDivergence(choice: DivergenceChoice): Promise<Session>
-  /** Takes a discard back. */
+  /** Undoes a discard. */
   restoreDivergence(): Promise<void>
-  /** A new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
+  /** Starts a new attempt of a run that failed retryably, from its last confirmed step. [RUN-5] */
   retry(): Promise<void>
-  /** One more budget for a run that was stopped at a bound. [BUD-2] */
+  /** Grants one more budget to a run that was stopped at a bound. [BUD-2] */
   extend(): Promise<void>
   /**
-   * Moves the run to another version of its agent that this build has; calls already executed are untouched. [PIN-3]
+   * Moves the run to another version of its agent that this build has. Calls that were executed are not affected.
+   * [PIN-3]
    *
-   * @throws HoldfastError `refused` naming every open call that the version cannot carry on
+   * @throws HoldfastError `refused` naming every open call that the version cannot complete
    */
   migrate(to: {version: string; reason?: string}): Promise<void>
-  /** No message and no run after this: what is open and has not started is void. */
+  /** Closes the session: no message and no run can follow. What is open and has not started becomes void. */
   close(reason?: string): Promise<void>
   document(name: string): SharedDocument
   /**
-   * The bytes of a blob, by the reference in a tool's result or by its id: from this device, else from the server, and
-   * then they are here. They are always those that the id names. [LOG-5]
+   * Returns the bytes of a blob, given the reference in a tool's result or its id. They are read from this device, or
+   * downloaded from the server and stored here. Their hash is always verified. [LOG-5]
    *
-   * @throws HoldfastError `not_found`, `offline` when only the server could have it, `budget_exhausted` when the server
-   * had no room for it and another device made it
-   * @example
-   * const [image] = entry.result?.blobs ?? []
-   * if (image) show(new Blob([await session.blob(image)], {type: image.type}))
+   * @throws HoldfastError `not_found`, `offline` when only the server may have it, `budget_exhausted` when another device made it and the server had no room for it
+   * @example const [image] = entry.result?.blobs ?? [] if (image) show(new Blob([await session.blob(image)], {type: image.type}))
    */
   blob(blob: Pick<BlobRef, '$blob'> | string): Promise<Uint8Array<ArrayBuffer>>
 }
 
-/** A session that branched off another, with the effects that it does not undo. */
+/** A branch of another session, with the external effects that it does not undo. */
 export type Branch = Session & {readonly standing: StandingEffects}
 
-/** `id`, of `newSessionId()`, makes opening a session idempotent: asked for again, the same one is there. */
+/** With an `id` (from `newSessionId()`), opening a session is idempotent. */
 export type SessionTarget = {agent: string; title?: string; policy?: BusyPolicy; id?: string} | {session: string}
 
 export function createSessions(parts: PageParts) {

@@ -4,6 +4,7 @@ import {withDeadline} from '../platform/deadline.ts'
 import {createObservable} from '../platform/observable.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {isSamePerson, type Person} from '../protocol/person.ts'
+import {tellListeners} from '../protocol/tell-listeners.ts'
 import {boundParts, personGone} from './bound-parts.ts'
 import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
@@ -23,28 +24,28 @@ import {
   withOwner,
 } from './people.ts'
 
-/** Milliseconds that the start waits for the server to say who is signed in. */
+/** Milliseconds that the start waits for the server to identify the person. */
 const startPatienceMs = 2_000
 
-/** One person's database, opened. */
+/** The opened database of one person. */
 export type Opened<Extra> = {parts: PageParts; extra: Extra; close(): Promise<void>}
 
 export type PersonsHost<Extra> = {
   index: PeopleIndex
   open(place: Place, person: Person | null): Promise<Opened<Extra>>
-  /** Deletes the database and everything beside it; false when it is still in use somewhere. */
+  /** Deletes the database and all its companion files. Returns false when another tab still uses it. */
   remove(place: Place): Promise<boolean>
-  /** Whom the application's token or cookie names now; null without one. */
+  /** The person that the application's token or cookies identify now; null without one. */
   me(): Promise<Person | null>
-  /** The server has named somebody else than the owner of what is open. */
+  /** The server has named another person than the owner of the open database. */
   onOther(person: Person): void
 }
 
 export type Current<Extra> = Opened<Extra> & {place: Place; sessions: ReturnType<typeof createSessions>}
 
 /**
- * Keeps the database of one person open, the same in every tab, and changes to another's. Between the two nothing is
- * open, so that no page shows one person's data to another. [ID-6]
+ * Keeps the database of one person open, the same in every tab, and switches to another person's. During a switch no
+ * database is open, so no page shows one person's data to another. [ID-6]
  */
 export class Persons<Extra> {
   readonly state = createObservable<PersonState | null>(null)
@@ -54,7 +55,7 @@ export class Persons<Extra> {
   #turn: Promise<void> = Promise.resolve()
   #recording: Promise<unknown> = Promise.resolve()
   #wiping: Place | null = null
-  /** Whom the server named before anything was opened, until that is compared with the first database. */
+  /** The person that the server named before a database was opened, until compared with the first database's owner. */
   #named: Person | null = null
   readonly #listeners = new Set<() => void>()
   readonly #stopIndex: () => void
@@ -71,13 +72,13 @@ export class Persons<Extra> {
     return this.#isSignedOut
   }
 
-  /** Called when another database is open, or none. */
+  /** Calls `listener` when another database was opened, or none is open. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Opens what was open last. After a sign-out it looks whether somebody has signed in meanwhile. */
+  /** Opens the last database. After a sign-out, asks the server whether someone has signed in. */
   start(): Promise<void> {
     const turn = this.#start()
     this.#turn = turn
@@ -91,7 +92,10 @@ export class Persons<Extra> {
     void this.finishRemovals().catch(() => undefined)
   }
 
-  /** Nobody may see for a moment what the person before them left here; offline it is whoever was here last. */
+  /**
+   * The server is asked first, so that a new person never sees the previous person's data. Offline, the last person
+   * stays.
+   */
   async #askWhoStarts(): Promise<void> {
     const asking = this.host.me().catch(() => null)
     const person = await withDeadline(startPatienceMs, 'who is signed in', asking).catch(() => null)
@@ -100,7 +104,7 @@ export class Persons<Extra> {
       const fresh = await placeFor(person)
       await this.host.index.change(people => namedAtStart(people, person, fresh))
     } else if ((await this.host.index.read()).current === null) {
-      // Nothing is open that could ask again by itself.
+      // No database is open that would ask again later, so a late answer is used here.
       const signIn = async (late: Person | null) => {
         if (late && this.#isSignedOut) await this.switchTo(late)
       }
@@ -109,8 +113,8 @@ export class Persons<Extra> {
   }
 
   /**
-   * What is open once a change that has begun is over. A call that was made while one person's database was open is
-   * refused when another's is open by then: what one person asked for is never done in the name of the next.
+   * Returns the open database, after a running switch. If the switch opened another person's database, the call is
+   * refused: what one person requested is never done in the name of the next.
    */
   async ready(): Promise<Current<Extra>> {
     const asked = this.#current?.place
@@ -121,7 +125,7 @@ export class Persons<Extra> {
     throw fault ?? new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
   }
 
-  /** Brings what is open in line with the index. */
+  /** Opens or closes databases to match the index. */
   follow(): Promise<void> {
     const turn = this.#turn.catch(() => undefined).then(() => this.#follow())
     this.#turn = turn
@@ -138,11 +142,11 @@ export class Persons<Extra> {
 
   async #recordSwitch(person: Person): Promise<void> {
     const fresh = await placeFor(person)
-    // Whoever closed this may delete the folder.
+    // After `close`, the caller may delete the folder, so nothing is written.
     if (!this.#closed) await this.host.index.change(people => switchedTo(people, person, fresh))
   }
 
-  /** Opens the database of whoever the application's token or cookie names now. */
+  /** Opens the database of the person that the application's token or cookies identify now. */
   async switchPerson(): Promise<{unsent: number; person: Person}> {
     const unsent = await this.unsent()
     const person = await this.host.me()
@@ -156,7 +160,7 @@ export class Persons<Extra> {
   async signOut(): Promise<{unsent: number}> {
     const unsent = await this.unsent()
     const place = this.#current?.place
-    // Another tab may have brought somebody else meanwhile.
+    // Another tab may have switched to another person in the meantime.
     await this.host.index.change(people => (people.current === (place ?? people.current) ? signedOut(people) : people))
     await this.follow()
     return {unsent}
@@ -168,7 +172,7 @@ export class Persons<Extra> {
     const unsent = await this.#closeForWipe(parts, discardUnsent === true ? null : Number(discardUnsent))
     this.#wiping = place
     try {
-      // What was being recorded of this person would name them again after the wipe.
+      // A pending record of this person would add them to the index again after the wipe.
       await this.#recording
       await this.host.index.change(people => wiping(people, place))
       await this.follow()
@@ -179,7 +183,7 @@ export class Persons<Extra> {
     return {unsent}
   }
 
-  /** A database that cannot be opened can still be deleted by whoever accepts any loss. */
+  /** With `discardUnsent: true`, a database that cannot be opened is deleted as well. */
   async #closeForWipe({service}: PageParts, most: number | null): Promise<number> {
     const closing = service.closeForWipe(most)
     return await (most === null ? closing.catch(() => this.state.get()?.unsent ?? 0) : closing)
@@ -196,7 +200,7 @@ export class Persons<Extra> {
     return (await asked)?.unsent ?? this.state.get()?.unsent ?? 0
   }
 
-  /** What a tab could not delete because another still had it open. */
+  /** Deletes databases that could not be deleted before because another tab had them open. */
   async finishRemovals(): Promise<void> {
     for (const place of (await this.host.index.read()).removing) await this.#remove(place).catch(() => undefined)
   }
@@ -209,7 +213,7 @@ export class Persons<Extra> {
     await this.#recording
   }
 
-  /** A database that nobody has used yet becomes this person's without another being opened. */
+  /** A database without an owner becomes this person's; no other database is opened. */
   async #bring(person: Person): Promise<void> {
     const owner = await this.#current?.parts.service.person()
     if (this.#current && !owner) return await this.#current.parts.service.hurry()
@@ -274,7 +278,7 @@ export class Persons<Extra> {
       if (owner && isSamePerson(owner, person)) return
       await this.host.index.change(now => (now.removing.includes(place) ? now : withOwner(now, place, person)))
     }
-    // The next change of the count tries again.
+    // If this fails, the next change of the person's state tries again.
     this.#recording = this.#recording.then(record).catch(() => undefined)
   }
 
@@ -283,13 +287,13 @@ export class Persons<Extra> {
   }
 
   #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
+    tellListeners(this.#listeners, undefined)
   }
 }
 
-/** The index does not know this database, so it has to say itself whose it is before anything of it is shown. */
+/** The index has no owner for this database, so the database must state its owner before its data is shown. */
 async function mayShow({service}: PageParts, person: Person): Promise<boolean> {
-  // One that does not open says so to whoever asks for its sessions.
+  // If it cannot be opened, later calls report that.
   const owner = await service.person().catch(() => null)
   return !owner || mayBe(owner, person)
 }

@@ -2,14 +2,17 @@ import {channelNames} from '../platform/locks.ts'
 import {leftEdits} from './left-edits.ts'
 import {firstPlace, type Place} from './people.ts'
 
-/** Milliseconds that other tabs get to let go of a database; after that it is deleted by the next page that opens. */
+/** Milliseconds to wait until other tabs close a database. After that, the next page that opens deletes it. */
 const patienceMs = 15_000
 
 export function databaseName(name: string, place: Place): string {
   return place === firstPlace ? name : `${name}~${place}`
 }
 
-/** Deletes the database, what is beside it and this page's edits for it, once no worker holds it any more. */
+/**
+ * Deletes the database, its companion files and this page's saved edits, once no worker holds it. Returns false if it
+ * is still in use.
+ */
 export async function removeBrowserDatabase(database: string): Promise<boolean> {
   const signal = AbortSignal.timeout(patienceMs)
   try {
@@ -32,7 +35,7 @@ async function removeFiles(database: string): Promise<void> {
   })
 }
 
-/** With the ones that were begun beside it after damage, which have a number behind the name. */
+/** Includes databases that were created beside it after damage; their names end in a number. */
 async function removeIndexedDb(database: string): Promise<void> {
   const own = new RegExp(`^(/pglite/)?holdfast-${escaped(database)}(-outbox|~\\d+)?$`)
   for (const {name} of await indexedDB.databases()) if (name && own.test(name)) await deleteDatabase(name)

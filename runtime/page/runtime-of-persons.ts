@@ -6,41 +6,37 @@ import type {Runtime} from './open-runtime.ts'
 import type {Memory} from './page-memory.ts'
 import type {Current, Persons} from './persons.ts'
 
-/** Who uses this runtime; null until the server has named somebody, and after a sign-out. [ID-6] */
+/** The person who uses this runtime; null until the server has named one, and after a sign-out. [ID-6] */
 export interface PersonSource {
   get(): PersonState | null
   /** Calls `listener` after every change. Returns an unsubscribe function. */
   subscribe(listener: (person: PersonState | null) => void): () => void
 }
 
-/** What a runtime offers about the person who uses it. */
+/** Methods of a runtime that concern the person who uses it. */
 export interface PersonActions {
   readonly person: PersonSource
   /**
-   * Closes this person's database, in all tabs. It stays on the device, and what is unsent is sent when they are back.
+   * Closes this person's database in all tabs and keeps it on the device. `unsent`: how many entries are sent only
+   * after they sign in again.
    *
-   * @example
-   * const {unsent} = await runtime.signOut()
+   * @example const {unsent} = await runtime.signOut()
    */
   signOut(): Promise<{unsent: number}>
   /**
-   * Asks the application's token or cookie anew and opens the database of whoever the server names, in all tabs. `unsent`
-   * is what the earlier person leaves on this device.
+   * Reads the application's token or cookies again and opens the database of the person that they identify, in all
+   * tabs. `unsent`: how many unsent entries the previous person leaves on this device.
    *
-   * @throws HoldfastError `unauthenticated` without a token, `offline` when the server cannot be asked
-   * @example
-   * const {person} = await runtime.switchPerson()
+   * @throws HoldfastError `unauthenticated` without a token, `offline` when the server cannot be reached
+   * @example const {person} = await runtime.switchPerson()
    */
   switchPerson(): Promise<{unsent: number; person: Person}>
   /**
-   * Signs out and deletes everything that this device keeps of this person. What the server has stays there.
-   * `discardUnsent` is how many unsent entries may be lost, such as the number that a dialog has shown; true: any number.
-   * Default: 0.
+   * Signs out and deletes everything that this device stores of this person. Data on the server stays. `discardUnsent`:
+   * how many unsent entries may be lost, for example the number that a dialog has shown; true: any number. Default: 0.
    *
-   * @throws HoldfastError `refused` with `details.unsent` when more is unsent; nothing is deleted then
-   * @example
-   * const {unsent} = runtime.person.get() ?? {unsent: 0}
-   * if (confirm(`${unsent} entries will be lost.`)) await runtime.wipe({discardUnsent: unsent})
+   * @throws HoldfastError `refused` with `details.unsent` when more is unsent; then nothing is deleted
+   * @example const {unsent} = runtime.person.get() ?? {unsent: 0} if (confirm(`${unsent} entries will be lost.`)) await runtime.wipe({discardUnsent: unsent})
    */
   wipe(options?: {discardUnsent?: boolean | number}): Promise<{unsent: number}>
 }
@@ -49,7 +45,7 @@ const noMemory: MemoryView = {entries: [], queued: 0, unread: []}
 const nobody: Connection = {state: 'unauthenticated', detail: 'Nobody is signed in on this device.'}
 const changing: Connection = {state: 'connecting', detail: ''}
 
-/** A runtime of whichever person is signed in; subscriptions go on across persons, sessions end with theirs. */
+/** A runtime for the person who is signed in. Subscriptions continue across persons; sessions end with their person. */
 export function runtimeOfPersons<Extra>(persons: Persons<Extra>): Omit<Runtime, 'close'> {
   const here = async () => (await persons.ready()).sessions
   const connection = () => (persons.isSignedOut ? nobody : changing)
@@ -94,7 +90,7 @@ function memoryOf<Extra>(persons: Persons<Extra>): Memory {
   }
 }
 
-/** Follows the source of whoever is signed in; between two persons the listener gets what there is of nobody. */
+/** Follows a source of the current person. While none is open, the listener gets an empty value. */
 export function across<Extra, Value>(
   persons: Persons<Extra>,
   sourceOf: (current: Current<Extra>) => (listener: (value: Value) => void) => () => void,
@@ -108,7 +104,7 @@ export function across<Extra, Value>(
     if (current && current === from) return
     stop()
     stop = () => undefined
-    // While the first database opens nothing is known yet, which is not the same as nothing being there.
+    // While the first database opens, nothing is known yet, so no empty value is reported.
     if (from || persons.isSignedOut) listener(empty())
     from = current
     if (current) stop = sourceOf(current)(listener)

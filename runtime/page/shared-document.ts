@@ -2,6 +2,7 @@ import * as Y from 'yjs'
 import {applyEdit, smallestEdit, wellFormed} from '../documents/shared-text.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {SessionId} from '../protocol/ids.ts'
+import {tellListeners} from '../protocol/tell-listeners.ts'
 import {limits} from '../protocol/version.ts'
 import {EditOutbox} from './edit-outbox.ts'
 import {latest} from './latest.ts'
@@ -12,17 +13,14 @@ export interface SharedDocument {
   /** Calls `listener` with the text now and after every change. Returns an unsubscribe function. */
   subscribe(listener: (text: string) => void): () => void
   /**
-   * Turns the text last seen here into `text` by one edit. Resolves when it is durable on this device: at once for the
-   * first edit, within a second for those that follow quickly, which are stored as one event.
+   * Replaces the text last seen here by `text`, as one edit. Resolves when it is durable on this device: at once for
+   * the first edit, within a second for edits that follow quickly, which are stored as one event.
    *
-   * @throws HoldfastError `too_large` for a text over 100,000 characters. Nothing is stored then, and the document is
-   * told to nobody until a shorter text is given, so an editor keeps what was typed.
-   * @example
-   * const draft = session.document('draft')
-   * await draft.edit('Dear Lena,')
+   * @throws HoldfastError `too_large` for a text over 100,000 characters. Nothing is stored, and listeners are not called until a shorter text is given, so an editor keeps what was typed.
+   * @example const draft = session.document('draft') await draft.edit('Dear Lena,')
    */
   edit(text: string): Promise<void>
-  /** Stores now what was edited within the last second. Resolves when it is durable on this device. */
+  /** Stores the edits of the last second now. Resolves when they are durable on this device. */
   flush(): Promise<void>
 }
 
@@ -32,7 +30,7 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
   const listeners = new Set<(text: string) => void>()
   const doc = new Y.Doc()
   const text = () => doc.getText('text').toString()
-  /** The document as the person saw it when they wrote more than it may hold. */
+  /** The document as the person saw it when they exceeded the limit. */
   let refused: {base: Uint8Array} | null = null
   const outbox = new EditOutbox({
     session,
@@ -43,10 +41,10 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
   })
   const tell = () => {
     if (refused) return
-    for (const listener of [...listeners]) listener(text())
+    tellListeners(listeners, text())
   }
 
-  /** The edits made now, told to the outbox one by one; what others wrote since the refusal is merged in. */
+  /** Adds the edits to the outbox. Edits by others since a refusal are merged. */
   const write = (next: string): Promise<void> => {
     const at = refused ? docOf(refused.base) : doc
     refused = null

@@ -6,31 +6,30 @@ import type {CuttableLink} from '../sync/http-link.ts'
 
 type Live = CuttableLink['live']
 
-/** What the tab that holds the stream says to the others; `who` is asked by one that has just come. */
+/** Messages between the tab that holds the stream and the others. A new tab sends `who`. */
 type Frame =
   | {type: 'message'; message: LiveMessage}
   | {type: 'alive'}
   | {type: 'over'; error: {code: HoldfastError['code']; message: string} | null}
   | {type: 'who'}
 
-/** Milliseconds between two signs of life of the holder, and after which one that gave none is not waited for. */
+/** The holder sends `alive` every `beatMs`. After `silenceMs` without a message, the others stop waiting for it. */
 const beatMs = 5000
 const silenceMs = 20_000
 
 /**
- * One live stream for all tabs of a browser that would open the same one: over HTTP/1.1 a browser has six connections to
- * a server, and six streams would leave none for anything else. The tab that holds the lock opens the stream and passes
- * on what it brings; when it closes, another takes over. [SYNC-8]
+ * Shares one live stream between all tabs of a browser. Over HTTP/1.1 a browser opens at most six connections to a
+ * server, and a stream for each tab could use them all. The tab that holds the lock opens the stream and forwards its
+ * messages. When it closes, another tab takes over. [SYNC-8]
  *
  *   holder                                  others
  *     │ GET /v1/live                          │ wait for the lock
  *     │── message, alive (every 5 s) ───────▶ │
- *     │◀───────────────────────────── who ──  │ has just come: is there a stream?
+ *     │◀───────────────────────────── who ──  │ sent by a new tab: is there a stream?
  *     │── message hello ────────────────────▶ │
- *     │── over {error} ─────────────────────▶ │ the stream has ended: each begins again
+ *     │── over {error} ─────────────────────▶ │ the stream has ended: every tab starts again
  *
- * @example
- * const link = shareLive(httpLink({url, token}), async () => liveKey(url, person))
+ * @example const link = shareLive(httpLink({url, token}), async () => liveKey(url, person))
  */
 export function shareLive(link: CuttableLink, key: () => Promise<string | null>): CuttableLink {
   link.live = sharedLive(link.live, key)
@@ -54,7 +53,7 @@ function sharedLive(live: Live, key: () => Promise<string | null>): Live {
     }
     const followed = follow(channel, onMessage, AbortSignal.any([all, following.signal]))
     try {
-      // The stream of the tab that holds it, until that ends; or the lock comes first, and then it is ours.
+      // Follows the holder's stream until it ends. If this tab gets the lock first, it opens the stream itself.
       await Promise.race([
         whenLocked(name, all, lead),
         followed.then(() => (leading ? new Promise<void>(() => undefined) : undefined)),
@@ -73,7 +72,7 @@ function beforeAbort<T>(signal: AbortSignal, work: Promise<T>): Promise<T | null
   })
 }
 
-/** The same in every tab of one person at one server. [ID-6] */
+/** Name of the lock and channel: the same in every tab for one person and one server. [ID-6] */
 export async function liveKey(url: string, {tenant, subject}: Person): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify([url, tenant, subject]))
   return `holdfast-live:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)))}`
@@ -83,7 +82,7 @@ function canShare(): boolean {
   return typeof navigator === 'object' && 'locks' in navigator && typeof BroadcastChannel === 'function'
 }
 
-/** Runs `work` once the lock is had, and holds it until the work is over; ends quietly when the wait is given up. */
+/** Runs `work` while holding the lock. Returns without an error when the wait is aborted. */
 async function whenLocked(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
   try {
     await navigator.locks.request(name, {signal}, work)
@@ -116,10 +115,11 @@ async function hold(live: Live, channel: BroadcastChannel, hear: (message: LiveM
   }
 }
 
-/** Ends when the holder says so, or says nothing for long: a tab may be frozen or kept for the way back. */
+/** Follows the holder's messages. Fails when the holder is silent for too long: its tab may be frozen. */
 function follow(channel: BroadcastChannel, hear: (message: LiveMessage) => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const silent = () => reject(new HoldfastError('offline', 'the tab that holds the live connection fell silent'))
+    const silent = () =>
+      reject(new HoldfastError('offline', 'The tab that holds the live connection does not respond.'))
     let timer = setTimeout(silent, silenceMs)
     channel.onmessage = ({data}: MessageEvent<Frame>) => {
       if (data.type === 'who') return

@@ -17,7 +17,7 @@ export function sourceOf<T>({get, listen}: Pick<Observable<T>, 'get' | 'listen'>
   }
 }
 
-/** Follows the source of whatever `from` holds now; `none` while it holds nothing. */
+/** Follows the source of the value that `from` holds; `none` while it holds null. */
 export function sourceAcross<From, T>(
   from: Pick<Observable<From | null>, 'get' | 'listen'>,
   pick: (held: From) => Source<T>,

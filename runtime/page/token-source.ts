@@ -1,12 +1,12 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** A token, or a function that brings one and answers null while nobody is signed in. */
+/** A token, or a function that returns one. The function returns null while no person is signed in. */
 export type TokenOption = string | (() => Promise<string | null>)
 
 /**
- * The application's tokens as one function; null when requests go with cookies.
+ * Returns the application's tokens as one function; null when requests use cookies.
  *
- * @throws HoldfastError `misconfigured` for what can never bring one
+ * @throws HoldfastError `misconfigured` when `token` has another type
  */
 export function tokenSource(
   token: TokenOption | undefined,
@@ -15,6 +15,6 @@ export function tokenSource(
   if (token === undefined && !required) return null
   if (typeof token === 'function') return async () => token()
   if (typeof token === 'string') return async () => token
-  const message = `sync.token: expected a token or a function that brings one, got ${typeof token}`
+  const message = `sync.token: expected a token or a function that returns one, got ${typeof token}`
   throw new HoldfastError('misconfigured', message, {details: {field: 'sync.token'}})
 }

@@ -4,8 +4,8 @@ import {applyFrame, type HeldView, type ViewFrame} from '../protocol/view-frame.
 import type {PageParts} from './page-parts.ts'
 
 /**
- * Calls `listener` with the view of a session now and after every change. Frames carry only what has changed, so one that
- * does not follow the view held here, or a new owner, makes this ask for the whole again. Returns an unsubscribe function.
+ * Calls `listener` with the view of a session now and after every change. Frames hold only what has changed: after a
+ * frame that does not fit, or a new owner, the complete view is requested again. Returns an unsubscribe function.
  */
 export function watchSession(
   {service, listen, onOwnerChange}: Pick<PageParts, 'service' | 'listen' | 'onOwnerChange'>,
@@ -15,7 +15,7 @@ export function watchSession(
   let stopped = false
   let held: HeldView | null = null
   let asking: Promise<void> | null = null
-  /** The last frame that came while the whole view was being asked for: it may be newer than the answer. */
+  /** The last frame received while the complete view was requested. It may be newer than the response. */
   let missed: ViewFrame | null = null
 
   const take = (next: HeldView) => {
@@ -31,7 +31,7 @@ export function watchSession(
       if (late) missed = follows(answer, late) ? null : late
     } while (missed && !stopped)
   }
-  // A failed question is not the end: the next owner, or the next frame, asks again.
+  // After a failed request, the next owner or the next frame requests again.
   const refresh = () => {
     asking ??= ask()
       .catch(() => undefined)
@@ -49,7 +49,7 @@ export function watchSession(
     if (next) take(next)
     else refresh()
   }
-  /** Whether the answer has what the frame tells, or the frame can be put upon it. */
+  /** Whether the response already includes the frame, or the frame can be applied to it. */
   const follows = (answer: HeldView | null, frame: ViewFrame): boolean => {
     if (frame.revision === answer?.revision) return true
     const next = applyFrame(answer, frame)

@@ -1,6 +1,6 @@
 /**
- * Calls `change` with false when the page is left and may be kept for the way back, and with true when it is shown again.
- * Returns how to stop; does nothing outside of a page.
+ * Calls `change` with false when the page is hidden and may enter the back/forward cache, and with true when it is
+ * shown again. Returns an unsubscribe function. Does nothing outside of a page.
  */
 export function whilePageLives(change: (there: boolean) => void): () => void {
   if (typeof addEventListener !== 'function' || typeof document === 'undefined') return () => undefined

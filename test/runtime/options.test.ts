@@ -12,7 +12,7 @@ test('[SYNC-4] what can never bring a token is refused by the name of its field,
   const sync = {url: 'http://desk.test'} as never
   await expect(openRuntime({...options, sync})).rejects.toMatchObject({
     code: 'misconfigured',
-    message: expect.stringContaining('sync.token: expected a token or a function that brings one, got undefined'),
+    message: expect.stringContaining('sync.token: expected a token or a function that returns one, got undefined'),
   })
   await expect(access(dataDir)).rejects.toThrow('ENOENT')
 })
