@@ -112,7 +112,7 @@ export async function openDeviceRuntime(
   parts: DeviceParts,
 ): Promise<{service: RuntimeService; close(): Promise<void>}> {
   const {id, online} = await parts.store.device()
-  const gate = new WriteGate(parts.environment.now)
+  const gate = new WriteGate(() => parts.environment.elapsed())
   const {ownMemory} = parts
   const gated = {
     ...parts,

@@ -8,18 +8,18 @@ const longestMs = 60_000
 /** Lets writes through until it is closed, so that what was counted then is all there will be. [ID-6] */
 export class WriteGate {
   readonly #underWay = new Set<Promise<unknown>>()
-  #closedUntil = 0
+  #closedUntil = Number.NEGATIVE_INFINITY
 
-  constructor(private readonly now: () => number) {}
+  constructor(private readonly elapsed: () => number) {}
 
   /** Resolves when no write is under way any more. */
   async close(): Promise<void> {
-    this.#closedUntil = this.now() + longestMs
+    this.#closedUntil = this.elapsed() + longestMs
     await Promise.allSettled(this.#underWay)
   }
 
   open(): void {
-    this.#closedUntil = 0
+    this.#closedUntil = Number.NEGATIVE_INFINITY
   }
 
   store(store: DeviceStore): DeviceStore {
@@ -35,7 +35,7 @@ export class WriteGate {
   }
 
   async #through<T>(write: () => Promise<T>): Promise<T> {
-    if (this.now() < this.#closedUntil) {
+    if (this.elapsed() < this.#closedUntil) {
       throw new HoldfastError('unauthenticated', 'The data of this person is being deleted from this device.')
     }
     const writing = write()

@@ -11,7 +11,11 @@ export type TokenSource = {
  * Asks `token` once at a time, and after a failure not again before a growing pause is over: until then the same error
  * is thrown at once. Otherwise every request would ask a login that is down. [SYNC-6]
  */
-export function backedOffToken(token: () => Promise<string>, now = Date.now, random = Math.random): TokenSource {
+export function backedOffToken(
+  token: () => Promise<string>,
+  elapsed = () => performance.now(),
+  random = Math.random,
+): TokenSource {
   let asking: Promise<string> | null = null
   let failures = 0
   let failed: {error: unknown; until: number} | null = null
@@ -27,7 +31,7 @@ export function backedOffToken(token: () => Promise<string>, now = Date.now, ran
       if (HoldfastError.is(caught, 'unauthenticated')) throw caught
       failures += 1
       const error = HoldfastError.from(caught, 'offline')
-      failed = {error, until: now() + backoffMs(failures, random())}
+      failed = {error, until: elapsed() + backoffMs(failures, random())}
       throw error
     } finally {
       asking = null
@@ -36,7 +40,7 @@ export function backedOffToken(token: () => Promise<string>, now = Date.now, ran
 
   return {
     async get() {
-      if (failed && now() < failed.until) throw failed.error
+      if (failed && elapsed() < failed.until) throw failed.error
       asking ??= ask()
       return await asking
     },

@@ -93,7 +93,7 @@ export class ConnectionLoop {
 
   /** Something is waiting to be sent while the server is out of reach: that may be worth a try before the pause is over. */
   nudge(): void {
-    if (this.parts.environment.now() - this.#lastRound > nudgeMs) this.#beforeRound.end()
+    if (this.parts.environment.elapsed() - this.#lastRound > nudgeMs) this.#beforeRound.end()
   }
 
   /** There is news, or there will be soon: without a stream it is asked for more often again. */
@@ -152,14 +152,14 @@ export class ConnectionLoop {
   async #stream(): Promise<void> {
     const {link, environment, onStreamGone} = this.parts
     const term = this.#term
-    const began = environment.now()
+    const began = environment.elapsed()
     const isNow = () => term === this.#term && !this.closed
     this.#hangUp = new AbortController()
     const signal = AbortSignal.any([this.#stop.signal, this.#hangUp.signal])
     try {
       await this.parts.beforeStream?.()
       await link.live(message => isNow() && this.#take(message), signal)
-      const stood = this.#state.stream !== 'none' && environment.now() - began >= stoodMs
+      const stood = this.#state.stream !== 'none' && environment.elapsed() - began >= stoodMs
       if (isNow()) this.signal({type: 'ended', stood})
     } catch (error) {
       if (isNow()) this.signal({type: 'failed', error: HoldfastError.from(error, 'offline')})
@@ -200,7 +200,7 @@ export class ConnectionLoop {
 
   async #ask(why: 'hello' | 'poll'): Promise<void> {
     const term = this.#term
-    this.#lastRound = this.parts.environment.now()
+    this.#lastRound = this.parts.environment.elapsed()
     try {
       await this.parts.round(why)
       if (term === this.#term) this.answered()

@@ -11,6 +11,7 @@ export function eventsOf(
   const type = response.headers.get('content-type') ?? ''
   // A page of a proxy or a portal. A type that was stripped may still be ours.
   if (!response.body || /html|json/.test(type)) {
+    response.body?.cancel().catch(() => undefined)
     throw new HoldfastError('offline', `${what}: expected an event stream, got ${type || 'nothing'}`)
   }
   return response.body

@@ -24,7 +24,8 @@ export class TokenKeeper {
     private readonly parts: {
       /** Null when nobody is signed in. */
       ask(): Promise<string | null>
-      now(): number
+      /** Milliseconds on a monotonic clock: a wall clock that is set back would lengthen the pause. */
+      elapsed(): number
       random(): number
     },
   ) {}
@@ -70,11 +71,11 @@ export class TokenKeeper {
   }
 
   async #ask(): Promise<string> {
-    const {ask, now, random} = this.parts
-    const wait = this.#failures === 0 ? 0 : this.#askAt - now()
+    const {ask, elapsed, random} = this.parts
+    const wait = this.#failures === 0 ? 0 : this.#askAt - elapsed()
     if (wait > 0) throw this.#lacking ?? none(`A token is asked for again in ${Math.ceil(wait / 1000)} s.`)
     this.#failures += 1
-    this.#askAt = now() + backoffMs(this.#failures, random())
+    this.#askAt = elapsed() + backoffMs(this.#failures, random())
     try {
       const token = await this.#answer(ask).catch(cause => {
         // A token often comes from the server: offline is more likely than signed out.
