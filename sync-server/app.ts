@@ -86,7 +86,8 @@ export function createApp(parts: AppParts): App {
   // Streams are left alone: their type is not compressed, and they say `no-transform`.
   app.use('/v1/*', compress({encoding: 'gzip'}))
   app.use('/v1/*', speaksProtocol(), noForgedCookies())
-  app.use('/v1/*', authenticated(parts.authenticate), notRevoked(context.store, context.environment), forThatPerson())
+  app.use('/v1/*', authenticated(parts.authenticate, context.environment, context.onFault))
+  app.use('/v1/*', notRevoked(context.store, context.environment), forThatPerson())
   app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
   meRoutes(app)
   eventRoutes(app, context, worker)

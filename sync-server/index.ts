@@ -66,7 +66,7 @@ export type {MemoryOptions, MemoryPolicy, MemoryQuestion, MemoryRuling} from './
 export type {ModelAllowance, ModelOffer, ModelPrices, Models, TenantBudget, TenantBudgets} from './models/config.ts'
 export type {GatewayLimits} from './models/gateway.ts'
 export type {OpenApiDocument} from './openapi.ts'
-export type {Authenticate, Owner, Principal} from './principal.ts'
+export type {Authenticate, Caller, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
 export type {BlobRoom} from './storage/blob-shelf.ts'

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {parse} from '../runtime/protocol/errors.ts'
 import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import {subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
 import {nameSchema} from '../runtime/protocol/text.ts'
@@ -15,12 +16,35 @@ export const principalSchema = z.strictObject({
 })
 export type Principal = z.infer<typeof principalSchema>
 
+/** What `authenticate` returns. Ids are plain strings. */
+export type Caller = Omit<z.input<typeof principalSchema>, 'expiresAt'> & {
+  /** Milliseconds since 1970 at which live streams end. Default: one hour from now, for tokens that do not expire. */
+  expiresAt?: number
+}
+
+/** Milliseconds after which a live stream of a caller without an expiry is authenticated again. */
+const streamMs = 3_600_000
+
+/** @throws HoldfastError `bad_input` that names the field of the caller */
+export function principalFor(caller: unknown, now: number): Principal {
+  const lasting =
+    typeof caller === 'object' && caller !== null && !('expiresAt' in caller && caller.expiresAt !== undefined)
+  return parse(principalSchema, lasting ? {...caller, expiresAt: now + streamMs} : caller, 'caller')
+}
+
 /** Whose records a query may see. */
 export type Owner = {tenant: TenantId; subject: SubjectId}
 
 /**
  * Names the caller of a request from its headers alone.
  *
- * @throws HoldfastError `unauthenticated` or `token_expired`
+ * @throws HoldfastError `unauthenticated` or `token_expired`, which the caller receives. Any other error means that the
+ * caller could not be checked: it goes to `onFault`, the caller receives 503 and tries again.
+ * @example
+ * const authenticate: Authenticate = async request => {
+ *   const user = await sessions.find(request.headers.get('authorization') ?? '')
+ *   if (!user) throw new HoldfastError('unauthenticated', 'The session is unknown.')
+ *   return {tenant: user.company, subject: user.id, roles: user.roles}
+ * }
  */
-export type Authenticate = (request: Request) => Promise<Principal>
+export type Authenticate = (request: Request) => Caller | Promise<Caller>

@@ -6,7 +6,7 @@ import {personHeader, personHeaderOf} from '../../runtime/protocol/person.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
 import {clockToleranceMs} from '../clock.ts'
-import {type Authenticate, principalSchema} from '../principal.ts'
+import {type Authenticate, type Principal, principalFor} from '../principal.ts'
 import {type RateLimits, rateLimiter} from '../rate-limit.ts'
 import type {Store} from '../storage/store.ts'
 import type {Env} from './http.ts'
@@ -41,13 +41,35 @@ function within(bytes: number): MiddlewareHandler<Env> {
   })
 }
 
-export function authenticated(authenticate: Authenticate): MiddlewareHandler<Env> {
+export function authenticated(
+  authenticate: Authenticate,
+  {now}: Environment,
+  onFault: (error: unknown) => void,
+): MiddlewareHandler<Env> {
   return async (c, next) => {
     c.header('cache-control', 'no-store')
-    const principal = principalSchema.safeParse(await authenticate(c.req.raw))
-    if (!principal.success) throw badPrincipal(principal.error.issues[0]?.message)
-    c.set('principal', principal.data)
+    c.set('principal', principalOf(await callerOf(c.req.raw), now()))
     await next()
+  }
+
+  /** A failure of the function itself says nothing about the caller, who must not be asked to sign in again for it. */
+  async function callerOf(request: Request): Promise<unknown> {
+    try {
+      return await authenticate(request)
+    } catch (error) {
+      if (error instanceof HoldfastError) throw error
+      onFault(error)
+      throw new HoldfastError('unavailable', '`authenticate` has failed.', {cause: error})
+    }
+  }
+}
+
+function principalOf(caller: unknown, now: number): Principal {
+  try {
+    return principalFor(caller, now)
+  } catch (error) {
+    const {message} = HoldfastError.from(error)
+    throw new HoldfastError('internal', `authenticate returned no valid caller. ${message}`, {cause: error})
   }
 }
 
@@ -114,9 +136,4 @@ export function withinRate(limits: RateLimits, environment: Environment): Middle
     }
     await next()
   }
-}
-
-/** The host's function is at fault here, not the caller, whose token it has taken. */
-function badPrincipal(expected: string | undefined): HoldfastError {
-  return new HoldfastError('internal', `authenticate gave no valid principal: ${expected}`)
 }

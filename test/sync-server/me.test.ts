@@ -20,11 +20,11 @@ describe('[ID-6] GET /v1/me', () => {
   const byCookie: Authenticate = async request => {
     const subject = /(?:^|; )sid=(\w+)/.exec(request.headers.get('cookie') ?? '')?.[1]
     if (!subject) throw new HoldfastError('unauthenticated', 'no cookie')
-    return {...principal, tenant: 'acme', subject} as never
+    return {...principal, tenant: 'acme', subject}
   }
   const byOpaqueToken: Authenticate = async request => {
     if (request.headers.get('authorization') !== 'Bearer opaque-1') throw new HoldfastError('unauthenticated', 'no')
-    return {...principal, tenant: 'acme', subject: 'Ана/../ ?#%'} as never
+    return {...principal, tenant: 'acme', subject: 'Ана/../ ?#%'}
   }
   const ways: [string, Authenticate, Record<string, string>, string][] = [
     ['a token', trustingAuth, headersOf(ana), 'ana'],
@@ -53,6 +53,45 @@ describe('[ID-6] GET /v1/me', () => {
     expect(await codeOf(await send({'sec-fetch-site': 'cross-site'}))).toEqual([401, 'unauthenticated'])
     expect((await send({'sec-fetch-site': 'cross-site', 'holdfast-protocol': '1'})).status).toBe(400)
     expect((await send({'sec-fetch-site': 'same-origin'})).status).toBe(400)
+  })
+})
+
+describe('[ID-6] an `authenticate` of the application', () => {
+  const ask = (authenticate: Authenticate, onFault?: (error: unknown) => void) =>
+    servers.server({authenticate, ...(onFault && {onFault})}).app.request('/v1/me')
+
+  test('needs neither promises nor dates nor branded ids', async () => {
+    const answer = await ask(() => ({tenant: 'acme', subject: 'ana', roles: []}))
+    expect([answer.status, await answer.json()]).toEqual([200, {tenant: 'acme', subject: 'ana'}])
+  })
+
+  test('that fails is no verdict on the caller: 503, tried again, and the operator is told', async () => {
+    const faults: unknown[] = []
+    const down = new Error('the database of the sign-in is down')
+    const answer = await ask(
+      () => {
+        throw down
+      },
+      error => faults.push(error),
+    )
+    expect(answer.headers.get('retry-after')).toBe('2')
+    expect(await codeOf(answer)).toEqual([503, 'unavailable'])
+    expect(faults).toContain(down)
+  })
+
+  test.each([
+    ['no subject', {tenant: 'acme', roles: []}, 'caller.subject'],
+    ['a date that is no number', {tenant: 'acme', subject: 'ana', roles: [], expiresAt: '2030'}, 'caller.expiresAt'],
+    ['a field of its own', {tenant: 'acme', subject: 'ana', roles: [], admin: true}, 'caller.admin'],
+    ['nothing', undefined, 'caller: expected object'],
+  ])('that returns %s is told the field', async (_, caller, field) => {
+    const faults: unknown[] = []
+    const answer = await ask(
+      () => caller as never,
+      error => faults.push(error),
+    )
+    expect(await codeOf(answer)).toEqual([500, 'internal'])
+    expect(String(faults[0])).toContain(field)
   })
 })
 
@@ -85,7 +124,7 @@ describe('[ID-6] a request that names its person', () => {
   test('may have any subject that the server takes', async () => {
     const odd: Who = {tenant: 'acme', subject: 'łódź/../ "\n%2F 👍'}
     const headers = {...named(odd, odd), authorization: 'Bearer x'}
-    const authenticate: Authenticate = async () => ({...principal, ...odd}) as never
+    const authenticate: Authenticate = async () => ({...principal, ...odd})
     const answer = await servers.server({authenticate}).app.request('/v1/me', {headers})
     expect(await answer.json()).toEqual({tenant: 'acme', subject: odd.subject})
   })
