@@ -78,8 +78,11 @@ class Connection {
 
 class Connections {
   readonly begin: string
-  /** Connections older than the last silence are not trusted: they went over the same path. */
-  #silences = 0
+  /**
+   * Counts the faults that make older connections suspect. After a silence, they went over the same path. After a refused
+   * write, they may lead to a former primary, which answers reads as before and never closes them.
+   */
+  #doubts = 0
   readonly #known = new WeakMap<PostgresClient, number>()
 
   constructor(
@@ -96,7 +99,7 @@ class Connections {
     try {
       return await work(connection)
     } catch (error) {
-      if (HoldfastError.is(connection.broken?.cause, 'deadline')) this.#silences += 1
+      if (connection.broken && concernsOthers(connection.broken.cause)) this.#doubts += 1
       throw error
     } finally {
       client.release(connection.broken)
@@ -109,9 +112,9 @@ class Connections {
         throw asUnavailable(error)
       })
       const since = this.#known.get(client)
-      if (since === this.#silences) return client
+      if (since === this.#doubts) return client
       if (since === undefined) {
-        this.#known.set(client, this.#silences)
+        this.#known.set(client, this.#doubts)
         // Lost while it is in use and no statement runs, a connection says so by an event that would end the process.
         client.on?.('error', () => undefined)
         return client
@@ -143,6 +146,11 @@ async function inTransaction<T>(connection: Connection, begin: string, work: (tx
     }
     throw error
   }
+}
+
+/** True for a silent connection and for one to a server that takes no writes: the others may be no better. */
+function concernsOthers(cause: unknown): boolean {
+  return HoldfastError.is(cause, 'deadline') || (cause instanceof Error && 'code' in cause && cause.code === '25006')
 }
 
 /** After these the connection still works, and only its transaction is over. */

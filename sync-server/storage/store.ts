@@ -58,7 +58,7 @@ export interface Store {
 
 /** For whoever asks whether this process can work. */
 export interface StoreHealth {
-  /** True when the schema is what this build needs; throws when the database cannot be reached. */
+  /** True when the schema is what this build needs; throws when the database cannot be reached or takes no writes. */
   migrated(): Promise<boolean>
 }
 

@@ -170,6 +170,40 @@ describe('the line to Postgres goes silent', () => {
   })
 })
 
+describe('the name of Postgres leads to a server that takes no writes', () => {
+  const writer = () => new URL(`${postgres().url}?options=-c%20default_transaction_read_only%3Doff`).href
+  const setRole = async (sql: string) => {
+    const {sql: direct, close} = await openPostgres({url: writer(), connections: 1})
+    await direct.query(sql)
+    await close()
+  }
+  afterEach(() => setRole('ALTER ROLE holdfast RESET default_transaction_read_only'))
+
+  test('writes and readiness are 503 meanwhile, and no connection of that time is used once writes work again', async () => {
+    const {line, database, server} = await serverOverLine()
+    await server.start()
+    const device = testDevice({tenant: 'failover', subject: 'ana'})
+    await device.push(server, [device.open()])
+    await setRole('ALTER ROLE holdfast SET default_transaction_read_only = on')
+    line.reset()
+    // Readers fill the pool with connections that answer as if nothing were wrong.
+    await until(async () => {
+      const ask = () => database.sql.query<{on: string}>(`SELECT current_setting('transaction_read_only') AS on`)
+      const answers = await Promise.all(Array.from({length: 4}, () => ask().catch(() => [])))
+      return answers.every(([row]) => row?.on === 'on')
+    })
+    expect(await readiness(server)).toBe(503)
+    expect((await push(server, device.who, device.session, [device.post('refused')])).status).toBe(503)
+    await Promise.all(Array.from({length: 4}, () => database.sql.query('SELECT pg_sleep(0.05)')))
+    await setRole('ALTER ROLE holdfast RESET default_transaction_read_only')
+    // The first write may still meet such a connection; it makes all of them suspect.
+    await push(server, device.who, device.session, [device.post('first')])
+    expect((await push(server, device.who, device.session, [device.post('second')])).status).toBe(200)
+    expect(await readiness(server)).toBe(200)
+    await server.close()
+  })
+})
+
 describe('Postgres has no connection left', () => {
   test('a request that waits too long for one is answered with 503', async () => {
     const {database, server} = await serverOverLine({connections: 1})
@@ -194,6 +228,7 @@ describe('Postgres has no connection left', () => {
     '40P01 deadlock_detected',
     '57014 query_canceled',
     '53100 disk_full',
+    '58030 io_error',
     'ECONNRESET',
     'ENOTFOUND',
   ])('%s is unavailable', async words => {
