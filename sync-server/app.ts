@@ -9,6 +9,7 @@ import type {DueWorker} from './authority/due-worker.ts'
 import type {Eraser} from './authority/erase.ts'
 import type {MemoryContext} from './authority/memory-context.ts'
 import type {OperationContext} from './authority/operation-context.ts'
+import type {BodyRoom} from './body-room.ts'
 import type {StreamLimits} from './live-streams.ts'
 import type {Models, TenantBudgets} from './models/config.ts'
 import type {ModelGateway} from './models/gateway.ts'
@@ -65,6 +66,7 @@ export type AppParts = {
   cors: {origins: string[]} | null
   publisherRole: string
   bodyBytes: number
+  bodyRoom: BodyRoom
   blobRoom: BlobRoom
   heartbeatMs: number
   streams: StreamLimits
@@ -88,7 +90,7 @@ export function createApp(parts: AppParts): App {
   app.use('/v1/*', speaksProtocol(), noForgedCookies())
   app.use('/v1/*', authenticated(parts.authenticate, context.environment, context.onFault))
   app.use('/v1/*', notRevoked(context.store, context.environment), forThatPerson())
-  app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyBytes))
+  app.use('/v1/*', withinRate(parts.rates, context.environment), bodyWithinLimit(parts.bodyRoom, parts.bodyBytes))
   meRoutes(app)
   eventRoutes(app, context, worker)
   sessionRoutes(app, context)

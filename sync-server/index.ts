@@ -9,6 +9,7 @@ import {memorySearch} from './authority/memory-search.ts'
 import {openDueWorker} from './authority/open-due-worker.ts'
 import {confirm, fileSweeper} from './authority/sweep-erased-files.ts'
 import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
+import {type BodyRoom, standardBodyRoom} from './body-room.ts'
 import {type Bus, createBus} from './bus.ts'
 import {checkOperations} from './check-operations.ts'
 import {clockInDoubt} from './clock.ts'
@@ -44,6 +45,7 @@ export type {Environment} from '../runtime/protocol/environment.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from '../runtime/protocol/log-line.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export type {Webhook} from './authority/webhooks.ts'
+export type {BodyRoom} from './body-room.ts'
 export {type Bus, createBus, type Poke} from './bus.ts'
 export type {DataLayer, ErasureScope} from './data-layer.ts'
 export {
@@ -101,6 +103,8 @@ export type SyncServerOptions = {
   limits?: {
     /** Bytes of a request body; 1 MiB unless told. */
     bodyBytes?: number
+    /** Bytes of request bodies held at once: of one subject, and in this process. Default: 32 and 512 MiB. */
+    bodies?: Partial<BodyRoom>
     /** What blobs may come to: a session 64 MiB and a tenant 10 GiB unless told. */
     blobs?: Partial<BlobRoom>
     /** Milliseconds between two looks for work that has become due; 5,000 unless told. */
@@ -234,6 +238,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
     memory,
     eraser,
     auditorRole: options.roles?.auditor ?? 'auditor',
+    bodyRoom: {...standardBodyRoom, ...options.limits?.bodies},
     rates: {...standardRates, ...options.limits?.rates},
     authenticate: options.authenticate,
     models,

@@ -9,6 +9,7 @@ import {
   type RecalledMemory,
   rankByMeaning,
   recallFrom,
+  searchOptionsOf,
 } from '../protocol/memory-recall.ts'
 
 /**
@@ -44,6 +45,6 @@ export class RecallIndex {
       this.#words = new MiniSearch<MemoryRecord>(fullTextOptions)
       this.#words.addAll(this.#inForce)
     }
-    return this.#words.search(query)
+    return this.#words.search(query, searchOptionsOf(query))
   }
 }

@@ -59,6 +59,15 @@ export const fullTextOptions = {
   },
 }
 
+/** Beginnings and slips of each word are looked up in the whole vocabulary: 100 words over 800 long items take a second. */
+const mostWordsMatchedLoosely = 12
+
+/** How this question is searched, the same on both sides: a long one by whole words only, which bounds its cost. */
+export function searchOptionsOf(question: string): {prefix?: false; fuzzy?: false} {
+  const words = new Set(question.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+  return words.size > mostWordsMatchedLoosely ? {prefix: false, fuzzy: false} : {}
+}
+
 /** The same for "live" and "lives", "refund" and "refunded": it need be no word, only the same. */
 function stem(word: string): string {
   const base = word.length < 5 ? word.replace(/s$/, '') : word.replace(longEndings, '')

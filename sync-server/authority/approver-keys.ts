@@ -27,14 +27,12 @@ export async function registerKey(authority: Authority, principal: Principal, wi
       details: {what: 'body', issues: [{field: 'publicKey', expected: 'a P-256 public key'}]},
     })
   }
-  const inForce = (await store.keys.list(principal)).filter(({revokedAt}) => revokedAt === null)
-  // Its answer may have been lost: the same key again is the same device.
-  const known = inForce.find(({publicKey}) => publicKey === wish.publicKey)
-  if (known) return shown(known)
   const at = environment.now()
   const stored: StoredKey = {key: environment.id('key'), subject, ...wish, createdAt: at, revokedAt: null}
   const audit = {tenant, subject, action: 'key.registered' as const, about: stored.key, reason: wish.label, at}
-  if (await store.keys.add(tenant, stored, audit, keysOfOne)) return shown(stored)
+  // Its answer may have been lost: the same public key again is the same device.
+  const inForce = await store.keys.add(tenant, stored, audit, keysOfOne)
+  if (inForce) return shown(inForce)
   throw new HoldfastError('refused', `At most ${keysOfOne} keys may be in force; revoke one first.`)
 }
 

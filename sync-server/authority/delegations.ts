@@ -9,7 +9,8 @@ import type {Authority} from './authority.ts'
 const longestMs = 90 * 86_400_000
 
 /**
- * Lends a role that the caller's own token names; one that was lent to the caller cannot be lent on.
+ * Lends a role that the caller's own token names; one that was lent to the caller cannot be lent on. The same role lent
+ * to the same person again is the same delegation, with the new end.
  *
  * @throws HoldfastError `forbidden`, `bad_input` for oneself, a time that has passed or one more than 90 days away
  */
@@ -37,10 +38,10 @@ export async function delegateRole(
     createdAt: now,
     revokedAt: null,
   }
-  const audit = entry(principal, 'delegation.granted', delegation.delegation, reason, now)
-  await store.delegations.add(tenant, delegation, audit)
+  const {about: _, ...audit} = entry(principal, 'delegation.granted', subject, reason, now)
+  const inForce = await store.delegations.add(tenant, delegation, audit)
   bus.publish({type: 'inbox', tenant, subject: wish.to})
-  return delegation
+  return inForce
 }
 
 /**

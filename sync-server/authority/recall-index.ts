@@ -1,7 +1,7 @@
 import MiniSearch from 'minisearch'
 import type {MemoryId} from '../../runtime/protocol/ids.ts'
 import {isInForce, type MemoryItem, type MemoryRecord} from '../../runtime/protocol/memory.ts'
-import {fullTextOptions} from '../../runtime/protocol/memory-recall.ts'
+import {fullTextOptions, searchOptionsOf} from '../../runtime/protocol/memory-recall.ts'
 import type {Owner} from '../principal.ts'
 import type {EmbeddedMemory} from '../storage/memory-store.ts'
 import type {Authority} from './authority.ts'
@@ -95,7 +95,8 @@ export function recallIndexes({store, bus}: Pick<Authority, 'store' | 'bus'>, em
       return {
         items: () => [...found.values()].map(({item}) => item),
         vectors: () => [...found.values()].flatMap(({item, vector}) => (vector ? [[item.id, vector]] : [])),
-        search: query => new Map(index.search(query).map(({id, score}) => [id as MemoryId, score])),
+        search: query =>
+          new Map(index.search(query, searchOptionsOf(query)).map(({id, score}) => [id as MemoryId, score])),
       }
     },
     close: () => {

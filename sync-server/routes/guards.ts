@@ -1,10 +1,10 @@
 import type {MiddlewareHandler} from 'hono'
-import {bodyLimit} from 'hono/body-limit'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {personHeader, personHeaderOf} from '../../runtime/protocol/person.ts'
 import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
 import {protocolHeader} from '../../runtime/protocol/wire.ts'
+import {type BodyRoom, bodyRoom} from '../body-room.ts'
 import {clockToleranceMs} from '../clock.ts'
 import {type Authenticate, type Principal, principalFor} from '../principal.ts'
 import {type RateLimits, rateLimiter} from '../rate-limit.ts'
@@ -27,18 +27,8 @@ export function speaksProtocol(): MiddlewareHandler<Env> {
 }
 
 /** The body of a PUT is the bytes of a blob, that of anything else is JSON. */
-export function bodyWithinLimit(jsonBytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
-  const [json, blob] = [within(jsonBytes), within(limits.blobBytes)]
-  return (c, next) => (c.req.method === 'PUT' ? blob : json)(c, next)
-}
-
-function within(bytes: number): MiddlewareHandler<Env> {
-  return bodyLimit({
-    maxSize: bytes,
-    onError: () => {
-      throw new HoldfastError('too_large', `body: at most ${bytes} bytes are taken`, {details: {limit: bytes}})
-    },
-  })
+export function bodyWithinLimit(room: BodyRoom, jsonBytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
+  return bodyRoom(room, method => (method === 'PUT' ? limits.blobBytes : jsonBytes))
 }
 
 export function authenticated(

@@ -62,8 +62,16 @@ export function isFault(error: unknown): boolean {
 }
 
 export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema): Promise<z.output<Schema>> {
-  const text = await c.req.text()
-  return parse(schema, parseJson(text), 'body')
+  return parse(schema, parseJson(textOf(await c.req.arrayBuffer())), 'body')
+}
+
+/** Decoded loosely, a byte that is no UTF-8 would be stored as another text than was sent. [LOG-5] */
+function textOf(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', {fatal: true}).decode(bytes)
+  } catch {
+    throw badBody('expected JSON in UTF-8')
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -6,7 +6,11 @@ import type {AuditEntry} from './store.ts'
 
 /** Roles that were lent. Every change goes with its audit entry, both or neither. */
 export interface DelegationBook {
-  add(tenant: TenantId, delegation: Delegation, audit: AuditEntry): Promise<void>
+  /**
+   * One role is lent by one person to another at most once at a time: lent again, what is in force gets the new end and
+   * reason, so that one revocation ends it. Gives back what is in force then; of two at once, one is first.
+   */
+  add(tenant: TenantId, delegation: Delegation, audit: Omit<AuditEntry, 'about'>): Promise<Delegation>
   get(tenant: TenantId, delegation: DelegationId): Promise<Delegation | null>
   /** Given by or to this subject, latest first. */
   list(owner: Owner, limit: number): Promise<Delegation[]>
@@ -24,8 +28,11 @@ export type StoredKey = ApproverKey & {subject: SubjectId; publicKey: string}
 
 /** The public keys of approvers' devices. Every change goes with its audit entry, both or neither. */
 export interface KeyBook {
-  /** Adds a key unless the subject has `atMost` in force, and says whether it did; of two at once, one is first. */
-  add(tenant: TenantId, key: StoredKey, audit: AuditEntry, atMost: number): Promise<boolean>
+  /**
+   * Adds a key, or gives back the one of the same public key that is in force; null when the subject has `atMost` in
+   * force. Of two at once, one is first.
+   */
+  add(tenant: TenantId, key: StoredKey, audit: AuditEntry, atMost: number): Promise<StoredKey | null>
   get(tenant: TenantId, key: ApproverKeyId): Promise<StoredKey | null>
   /** Of this subject, latest first, revoked ones too. */
   list(owner: Owner): Promise<StoredKey[]>

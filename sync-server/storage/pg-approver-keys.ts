@@ -5,22 +5,25 @@ import type {Sql} from './sql.ts'
 
 export function pgApproverKeys(sql: Sql): KeyBook {
   return {
-    add: (tenant, {key, subject, publicKey, label, createdAt}, audit, atMost) =>
+    add: (tenant, wish, audit, atMost) =>
       sql.transaction(async tx => {
+        const {key, subject, publicKey, label, createdAt} = wish
         // Rows that do not exist yet cannot be locked, so the subject is.
         await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`approver keys ${tenant} ${subject}`])
-        const inForce = await tx.query(
-          'SELECT id FROM hf_approver_keys WHERE tenant = $1 AND subject = $2 AND revoked_at IS NULL',
+        const inForce = await tx.query<Row>(
+          'SELECT * FROM hf_approver_keys WHERE tenant = $1 AND subject = $2 AND revoked_at IS NULL',
           [tenant, subject],
         )
-        if (inForce.length >= atMost) return false
+        const same = inForce.find(row => row.public_key === publicKey)
+        if (same) return keyOf(same)
+        if (inForce.length >= atMost) return null
         await tx.query(
           `INSERT INTO hf_approver_keys (tenant, id, subject, public_key, label, created_at)
            VALUES ($1, $2, $3, $4, $5, $6)`,
           [tenant, key, subject, publicKey, JSON.stringify(label), createdAt],
         )
         await insertAudit(tx, audit)
-        return true
+        return wish
       }),
     get: async (tenant, key) => {
       const [row] = await sql.query<Row>('SELECT * FROM hf_approver_keys WHERE tenant = $1 AND id = $2', [tenant, key])

@@ -6,14 +6,29 @@ import type {Sql} from './sql.ts'
 
 export function pgDelegations(sql: Sql): DelegationBook {
   return {
-    add: (tenant, {delegation, role, from, to, until, reason, createdAt}, audit) =>
+    add: (tenant, wish, audit) =>
       sql.transaction(async tx => {
-        await tx.query(
-          `INSERT INTO hf_delegations (tenant, id, role, from_subject, to_subject, until, reason, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-          [tenant, delegation, role, from, to, until, JSON.stringify(reason), createdAt],
+        const {delegation, role, from, to, until, reason, createdAt} = wish
+        // Rows that do not exist yet cannot be locked, so the lender is.
+        await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`delegations ${tenant} ${from}`])
+        const [renewed] = await tx.query<Row>(
+          `UPDATE hf_delegations SET until = $5, reason = $6
+           WHERE tenant = $1 AND id = (
+             SELECT id FROM hf_delegations WHERE tenant = $1 AND role = $2 AND from_subject = $3 AND to_subject = $4
+               AND revoked_at IS NULL AND until > $7 ORDER BY created_at, id LIMIT 1)
+           RETURNING *`,
+          [tenant, role, from, to, until, JSON.stringify(reason), createdAt],
         )
-        await insertAudit(tx, audit)
+        if (!renewed) {
+          await tx.query(
+            `INSERT INTO hf_delegations (tenant, id, role, from_subject, to_subject, until, reason, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+            [tenant, delegation, role, from, to, until, JSON.stringify(reason), createdAt],
+          )
+        }
+        const inForce = renewed ? delegationOf(renewed) : wish
+        await insertAudit(tx, {...audit, about: inForce.delegation})
+        return inForce
       }),
     get: async (tenant, delegation) => {
       const [row] = await sql.query<Row>('SELECT * FROM hf_delegations WHERE tenant = $1 AND id = $2', [
@@ -46,13 +61,17 @@ export function pgDelegations(sql: Sql): DelegationBook {
       )
       return rows.map(row => row.to_subject as SubjectId)
     },
+    // An earlier build wrote a second row when the same role was lent again: all of them end.
     revoke: (tenant, delegation, at, audit) =>
       sql.transaction(async tx => {
-        const revoked = await tx.query(
-          `UPDATE hf_delegations SET revoked_at = $3 WHERE tenant = $1 AND id = $2 AND revoked_at IS NULL RETURNING id`,
+        const revoked = await tx.query<{id: string}>(
+          `UPDATE hf_delegations AS each SET revoked_at = $3 FROM hf_delegations AS named
+           WHERE named.tenant = $1 AND named.id = $2 AND each.tenant = $1 AND each.role = named.role
+             AND each.from_subject = named.from_subject AND each.to_subject = named.to_subject
+             AND each.revoked_at IS NULL AND (each.id = named.id OR each.until > $3) RETURNING each.id`,
           [tenant, delegation, at],
         )
-        if (revoked.length > 0) await insertAudit(tx, audit)
+        for (const {id} of revoked) await insertAudit(tx, {...audit, about: id})
         return revoked.length > 0
       }),
     revokeAllFrom: ({tenant, subject}, at, audit) =>

@@ -1,6 +1,7 @@
 import {expect, test, vi} from 'vitest'
 import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import {type MemoryRecord, proposedMemory} from '../../runtime/protocol/memory.ts'
+import {searchOptionsOf} from '../../runtime/protocol/memory-recall.ts'
 import {recallIndexes} from '../../sync-server/authority/recall-index.ts'
 import {createBus, serverEnvironment as env, openPgStore, pgliteSql} from '../../sync-server/index.ts'
 import {testDatabase} from '../sync-server/support/database.ts'
@@ -67,4 +68,10 @@ test('a fault of the database costs one answer, and the next builds the index an
   vi.spyOn(store.memory, 'changes').mockRejectedValueOnce(new Error('down'))
   await expect(indexes.of(owner)).rejects.toThrow('down')
   expect((await indexes.of(owner)).search('mugs').size).toBe(1)
+})
+
+test('[MEM-3] a long question is searched by whole words; a short one forgives slips and beginnings', () => {
+  const long = 'one two three four five six seven eight nine ten eleven twelve thirteen'
+  expect(searchOptionsOf(long)).toEqual({prefix: false, fuzzy: false})
+  expect(searchOptionsOf(`${'blue mugs '.repeat(50)}`)).toEqual({})
 })

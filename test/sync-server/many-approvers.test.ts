@@ -143,6 +143,33 @@ describe('a role that was lent', () => {
     expect(await audited(lea, lent.body.delegation)).toEqual(['delegation.granted lea', 'delegation.revoked lea'])
   })
 
+  test('[APP-2] lent again after a lost answer it is one delegation with the last end, and one revocation ends it', async () => {
+    const {server, lea, dan, item, approve, paid} = await waiting()
+    const wish = {role: 'lead', to: 'dan', until: soon()}
+    const answers = await Promise.all([0, 1, 2].map(n => lend(server, lea, {...wish, until: wish.until + n})))
+    expect(new Set(answers.map(({body}) => body.delegation)).size).toBe(1)
+    const longer = await lend(server, lea, {...wish, until: wish.until + 5, reason: 'Ill'})
+    const listed = await call<{delegations: Delegation[]}>(server, dan, '/v1/delegations')
+    expect(listed.body.delegations).toEqual([longer.body])
+    expect(longer.body).toMatchObject({until: wish.until + 5, reason: 'Ill'})
+    await call(server, lea, `/v1/delegations/${longer.body.delegation}/revocation`, {})
+    expect((await decide(server, dan, item.approval, approve)).status).toBe(404)
+    expect(await paid()).toBe(0)
+  })
+
+  test('[APP-2] of the same role lent twice by an earlier build, one revocation ends both', async () => {
+    const {server, lea, dan, item, approve} = await waiting()
+    const {body: lent} = await lend(server, lea, {role: 'lead', to: 'dan', until: soon()})
+    await database.sql.query(
+      `INSERT INTO hf_delegations (tenant, id, role, from_subject, to_subject, until, reason, created_at)
+       SELECT tenant, $2, role, from_subject, to_subject, until, reason, created_at FROM hf_delegations
+       WHERE tenant = $1 AND id = $3`,
+      [lea.tenant, servers.environment.id('delegation'), lent.delegation],
+    )
+    await call(server, lea, `/v1/delegations/${lent.delegation}/revocation`, {})
+    expect((await decide(server, dan, item.approval, approve)).status).toBe(404)
+  })
+
   test('[APP-2] it cannot be lent on, not for ever, not to oneself, and not by somebody without it', async () => {
     const {server, lea, max, dan} = await waiting()
     await lend(server, lea, {role: 'lead', to: 'dan', until: soon()})
