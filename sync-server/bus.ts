@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {sessionIdSchema, subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
+import {tellListeners} from '../runtime/protocol/tell-listeners.ts'
 
 const about = {tenant: tenantIdSchema, subject: subjectIdSchema}
 
@@ -29,7 +30,7 @@ export type Poke = z.infer<typeof pokeSchema>
 export interface Bus {
   /** Must not throw. */
   publish(poke: Poke): void
-  /** Returns its unsubscribe. A listener must not throw. */
+  /** Returns its unsubscribe. What a listener throws is reported and keeps the poke from no other listener. */
   subscribe(listener: (poke: Poke) => void): () => void
 }
 
@@ -37,9 +38,7 @@ export interface Bus {
 export function createBus(): Bus {
   const listeners = new Set<(poke: Poke) => void>()
   return {
-    publish: poke => {
-      for (const listener of listeners) listener(poke)
-    },
+    publish: poke => tellListeners(listeners, poke),
     subscribe: listener => {
       listeners.add(listener)
       return () => listeners.delete(listener)

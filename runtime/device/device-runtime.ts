@@ -44,6 +44,7 @@ import {SyncClient} from '../sync/sync-client.ts'
 import {type AgentRegistry, agentRegistry} from './agent-registry.ts'
 import {AwaitOwner} from './await-owner.ts'
 import {type BlobReader, blobReader} from './blob-reader.ts'
+import {comingRun} from './coming-run.ts'
 import {type DeviceLog, deviceLog} from './device-log.ts'
 import {DeviceMemory} from './device-memory.ts'
 import type {DeviceOwner} from './device-owner.ts'
@@ -294,6 +295,7 @@ class DeviceRuntime {
 
   /** Idempotent: a run that is cancelled already is what was asked for. [RUN-7] */
   async #cancel(session: OpenSession, event: EventId, reason?: string): Promise<void> {
+    await comingRun(session)
     const data = reason ? {reason} : {}
     try {
       await this.#write(session, {id: event, kind: 'run.cancelled', data, ...session.runRef()})

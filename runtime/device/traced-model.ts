@@ -10,6 +10,7 @@ import {
 import {HoldfastError} from '../protocol/errors.ts'
 import {errorType} from '../protocol/log-line.ts'
 import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
+import {countedUsage} from '../protocol/model-finish.ts'
 import type {TelemetryFields} from '../protocol/telemetry.ts'
 import {failSpan} from './spans.ts'
 
@@ -117,19 +118,19 @@ class CallWatch {
     out.close()
   }
 
-  #look(part: ModelStreamPart): void {
-    if (part.type === 'error') this.end(part.error)
-    if (part.type !== 'finish') return
+  #look(part: ModelStreamPart | null | undefined): void {
+    if (part?.type === 'error') this.end(part.error)
+    if (part?.type !== 'finish') return
     const {finishReason, usage} = part
-    const [input, output] = [usage.inputTokens.total, usage.outputTokens.total]
+    const {inputTokens: input, outputTokens: output} = countedUsage(usage)
     this.span.setAttributes({
-      'gen_ai.response.finish_reasons': [finishReason.unified],
-      ...(input !== undefined && {'gen_ai.usage.input_tokens': input}),
-      ...(output !== undefined && {'gen_ai.usage.output_tokens': output}),
+      'gen_ai.response.finish_reasons': [finishReason?.unified ?? 'unknown'],
+      ...(input !== null && {'gen_ai.usage.input_tokens': input}),
+      ...(output !== null && {'gen_ai.usage.output_tokens': output}),
     })
     const tokens = meter().createHistogram('gen_ai.client.token.usage', {unit: '{token}'})
-    if (input !== undefined) tokens.record(input, {...this.common, 'gen_ai.token.type': 'input'})
-    if (output !== undefined) tokens.record(output, {...this.common, 'gen_ai.token.type': 'output'})
+    if (input !== null) tokens.record(input, {...this.common, 'gen_ai.token.type': 'input'})
+    if (output !== null) tokens.record(output, {...this.common, 'gen_ai.token.type': 'output'})
   }
 }
 

@@ -2,13 +2,14 @@ import {contextOverflow} from '../protocol/context-overflow.ts'
 import {type ErrorDetails, HoldfastError} from '../protocol/errors.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import {retryAfterMs} from '../protocol/retry-after.ts'
+import {thrownWords} from '../protocol/thrown-words.ts'
 
 /** What a model threw or streamed as an error, as one error of ours. `now` is milliseconds since 1970. */
 export function modelError(error: unknown, now: number): HoldfastError {
   if (HoldfastError.is(error, 'too_large')) return overflowed(error)
   if (error instanceof HoldfastError) return error
   // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
-  const message = redactText(wordsOf(error)).slice(0, 1000)
+  const message = redactText(thrownWords(error)).slice(0, 1000)
   return new HoldfastError('model_failed', message, {cause: error, details: detailsOf(error, now)})
 }
 
@@ -22,22 +23,25 @@ function detailsOf(error: unknown, now: number): ErrorDetails {
   const overflow = contextOverflow(error)
   if (overflow) return {retryable: false, overflow}
   const pauseMs = retryAfterMs(headersOf(error), now)
-  return {retryable: isRetryable(error), ...(pauseMs !== null && {retryAfterMs: pauseMs})}
+  if (needsPerson(error)) return {retryable: true, tryAgain: false}
+  return {retryable: mayPass(error), ...(pauseMs !== null && {retryAfterMs: pauseMs})}
 }
 
-/** Providers stream errors as they got them: an Error, a text, or the JSON of an answer. */
-function wordsOf(error: unknown): string {
-  if (error instanceof Error) return error.message
-  if (typeof error !== 'object' || error === null) return String(error)
-  const {message, error: inner} = error as {message?: unknown; error?: unknown}
-  if (typeof message === 'string') return message
-  return inner === undefined ? 'The model reported an error that it did not describe.' : wordsOf(inner)
+/** Providers mark what may pass; without a mark a broken connection is worth another try, and so is a success without a reply. */
+function mayPass(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null || !('isRetryable' in error)) return true
+  const status = statusOf(error)
+  return error.isRetryable === true || (status !== null && status >= 200 && status < 300)
 }
 
-/** Providers mark what may pass; without a mark a broken connection is worth another try. */
-function isRetryable(error: unknown): boolean {
-  if (typeof error === 'object' && error !== null && 'isRetryable' in error) return error.isRetryable === true
-  return true
+/** Refused for a key, an account or a right: asking again alone changes nothing, but a person can mend it and retry. */
+function needsPerson(error: unknown): boolean {
+  return [401, 402, 403].includes(statusOf(error) ?? 0)
+}
+
+function statusOf(error: unknown): number | null {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return null
+  return typeof error.statusCode === 'number' ? error.statusCode : null
 }
 
 function headersOf(error: unknown): Headers | Record<string, unknown> | undefined {

@@ -91,8 +91,8 @@ async function readParts(
 }
 
 /** What a provider sends before it has a word of the reply, or only to keep the connection. */
-function isContent({type}: ModelStreamPart): boolean {
-  return !['stream-start', 'response-metadata', 'ping', 'raw'].includes(type)
+function isContent(part: ModelStreamPart | null | undefined): boolean {
+  return part?.type !== undefined && !['stream-start', 'response-metadata', 'ping', 'raw'].includes(part.type)
 }
 
 function isTooLong({aborted, reason}: AbortSignal): boolean {

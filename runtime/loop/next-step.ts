@@ -111,8 +111,8 @@ function resumes({id, worker}: RunState, {custody}: SessionState, {began}: Here)
   return began !== undefined && began !== id
 }
 
-/** What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
-function hasWork({run, unanswered, closed}: SessionState): boolean {
+/** Whether a run is active or about to start. What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
+export function hasWork({run, unanswered, closed}: SessionState): boolean {
   if (closed) return false
   return isActive(run) || unanswered.length > (run?.unseen ?? 0)
 }

@@ -30,7 +30,9 @@ export class ReplyBuilder {
     return this.#content.length > 0
   }
 
-  take(part: ModelStreamPart): 'more' | 'enough' {
+  /** Takes what providers really send: a field that should be there and is not costs that field, not the paid reply. */
+  take(part: ModelStreamPart | null | undefined): 'more' | 'enough' {
+    if (!part?.type) return 'more'
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -38,11 +40,11 @@ export class ReplyBuilder {
         break
       case 'text-delta':
       case 'reasoning-delta':
-        this.#extend(part.id, part.delta, part.providerMetadata)
+        this.#extend(part.type === 'text-delta' ? 'text' : 'reasoning', part.id, part.delta, part.providerMetadata)
         break
       case 'text-end':
       case 'reasoning-end':
-        this.#extend(part.id, '', part.providerMetadata)
+        this.#extend(part.type === 'text-end' ? 'text' : 'reasoning', part.id, '', part.providerMetadata)
         if ('citations' in part && part.citations)
           this.#keep(opaquePart({type: 'citations', citations: part.citations}))
         break
@@ -52,8 +54,8 @@ export class ReplyBuilder {
       case 'error':
         throw part.error
       case 'finish':
-        if (isCutStream(part)) throw cutStream(part.finishReason.unified)
-        this.#end = {finish: finishOf(part.finishReason.unified), usage: countedUsage(part.usage)}
+        if (isCutStream(part)) throw cutStream(part.finishReason?.unified ?? null)
+        this.#end = {finish: finishOf(part.finishReason?.unified), usage: countedUsage(part.usage)}
         break
       // Nothing that belongs to the reply: the pieces of an input come again as its call.
       case 'stream-start':
@@ -86,31 +88,33 @@ export class ReplyBuilder {
     if (part.type === 'call' || part.type === 'opaque') this.#size += JSON.stringify(part).length
   }
 
-  #start(type: Words['type'], id: string, metadata: unknown): void {
+  #start(type: Words['type'], id: string, metadata: unknown): Words {
     const part: Words = {type, text: '', ...metadataOf(metadata)}
     this.#open.set(id, part)
     this.#content.push(part)
+    return part
   }
 
-  #extend(id: string, delta: string, metadata: unknown): void {
-    const part = this.#open.get(id)
-    if (!part) throw new HoldfastError('model_failed', `the stream extends part "${id}", which it never started`)
+  #extend(type: Words['type'], id: string, delta: unknown, metadata: unknown): void {
+    const part = this.#open.get(id) ?? this.#start(type, id, metadata)
+    Object.assign(part, metadataOf(metadata))
+    if (typeof delta !== 'string' || !delta) return
     part.text += delta
     this.#size += delta.length
-    Object.assign(part, metadataOf(metadata))
-    if (part.type !== 'text' || !delta) return
+    if (part.type !== 'text') return
     this.#text += delta
     this.call.onText(this.#text)
   }
 
   #toolCall(part: Extract<ModelStreamPart, {type: 'tool-call'}>): ReplyPart {
-    const {input, fault} = readInput(part.toolName, part.input, this.call.tools)
+    const name = typeof part.toolName === 'string' ? part.toolName : ''
+    const {input, fault} = readInput(name, part.input, this.call.tools)
     return {
       type: 'call',
       call: this.call.environment.id('call'),
-      providerCall: part.toolCallId.slice(0, 500),
+      providerCall: typeof part.toolCallId === 'string' ? part.toolCallId.slice(0, 500) : '',
       // A name that no tool can have is a fault to mend for the model, not a reply to lose.
-      tool: part.toolName.slice(0, 100) || 'unnamed',
+      tool: name.slice(0, 100) || 'unnamed',
       input,
       ...(fault && {fault: fault.slice(0, 2000)}),
       ...metadataOf(part.providerMetadata),
@@ -129,7 +133,7 @@ function cutStream(finish: string | null): HoldfastError {
 const finishes = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'] as const
 
 /** A reason of a later specification is kept as `other`. */
-function finishOf(unified: string): Reply['finish'] {
+function finishOf(unified: unknown): Reply['finish'] {
   return finishes.find(known => known === unified) ?? 'other'
 }
 
@@ -139,18 +143,23 @@ function metadataOf(metadata: unknown): {providerMetadata?: {[key: string]: Json
 }
 
 /** The stream carries input as a JSON string; what cannot be used goes back to the model as the call's error. [OP-7] */
-function readInput(name: string, text: string, tools: readonly ToolContract[]): {input: Json; fault?: string} {
-  let input: Json
+function readInput(name: string, given: unknown, tools: readonly ToolContract[]): {input: Json; fault?: string} {
+  let input: unknown = given ?? {}
   try {
-    input = JSON.parse(text === '' ? '{}' : text) as Json
+    if (typeof given === 'string') input = JSON.parse(given === '' ? '{}' : given)
   } catch {
-    return {input: text, fault: `${name}: the input is not JSON`}
+    return {input: String(given), fault: `${name}: the input is not JSON`}
   }
   const representable = jsonSchema.safeParse(input)
   if (!representable.success) return {input: null, fault: badInput(name, representable.error).message}
   const tool = tools.find(candidate => candidate.name === name)
   if (!tool)
-    return {input, fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`}
+    return {
+      input: representable.data,
+      fault: `There is no tool named "${name}"; there are: ${tools.map(each => each.name).join(', ')}`,
+    }
   const checked = tool.input.safeParse(input)
-  return checked.success ? {input} : {input, fault: badInput(name, checked.error).message}
+  return checked.success
+    ? {input: representable.data}
+    : {input: representable.data, fault: badInput(name, checked.error).message}
 }

@@ -27,6 +27,7 @@ type Kept = {content: BlobContent; shown: Shown}
  * text; other bytes stay exactly what they are. [LOG-5, VIEW-4, VIEW-5]
  */
 export async function storableResult(value: unknown): Promise<StorableResult> {
+  if (isTooWide(value)) return {fault: `more than ${mostValues} values; at most ${limits.blobBytes} bytes are taken`}
   const binaries = binariesIn(value)
   const large = [...binaries].find(binary => sizeOf(binary) > limits.blobBytes)
   if (large) return {fault: `${sizeOf(large)} bytes in one piece; at most ${limits.blobBytes} are taken`}
@@ -61,6 +62,25 @@ function held(output: Json, contents: readonly BlobContent[]): StorableResult {
 
 function isBinary(value: unknown): value is Binary {
   return value instanceof Uint8Array || value instanceof Blob
+}
+
+/** Each value is at least two bytes of JSON, so that more of them cannot be kept. */
+const mostValues = limits.blobBytes / 2
+
+/**
+ * Counts values as JSON would write them, each as often as it stands there. A list can claim any length, and a value
+ * that holds itself twice doubles with each level: no deadline would end the walks that follow.
+ */
+function isTooWide(value: unknown): boolean {
+  let room = mostValues
+  const count = (inner: unknown, depth: number): boolean => {
+    room -= 1
+    if (room < 0) return true
+    if (typeof inner !== 'object' || inner === null || isBinary(inner) || depth > limits.jsonDepth) return false
+    if (Array.isArray(inner) && inner.length > room) return true
+    return Object.values(inner).some(each => count(each, depth + 1))
+  }
+  return count(value, 0)
 }
 
 function sizeOf(binary: Binary): number {

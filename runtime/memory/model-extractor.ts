@@ -86,7 +86,8 @@ async function replyOf(model: LanguageModel, prompt: LanguageModelV3Prompt, {sig
   let text = ''
   let finished = false
   for await (const part of stream) {
-    if (part.type === 'text-delta') text += part.delta
+    if (!part?.type) continue
+    if (part.type === 'text-delta') text += part.delta ?? ''
     if (part.type === 'error') throw part.error
     if (part.type === 'finish') finished = !isCutStream(part)
   }

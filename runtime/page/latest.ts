@@ -1,4 +1,5 @@
 import type {Frames} from '../device/runtime-service.ts'
+import {tellListener} from '../protocol/tell-listeners.ts'
 import type {PageParts} from './page-parts.ts'
 
 /**
@@ -15,12 +16,12 @@ export function latest<Topic extends keyof Frames>(
   let frames = 0
   const stopListening = parts.listen(topic, frame => {
     frames += 1
-    listener(frame)
+    tellListener(listener, frame)
   })
   const refresh = async () => {
     const before = frames
     const value = await ask()
-    if (!stopped && value !== null && frames === before) listener(value)
+    if (!stopped && value !== null && frames === before) tellListener(listener, value)
   }
   // A failed ask is not the end: the next owner, or the next frame, brings the value.
   const refreshQuietly = () => void refresh().catch(() => undefined)

@@ -3,7 +3,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {ApprovalId} from '../protocol/ids.ts'
 import type {Person} from '../protocol/person.ts'
-import {tellListeners} from '../protocol/tell-listeners.ts'
+import {tellListener, tellListeners} from '../protocol/tell-listeners.ts'
 import type {ApproverLink} from '../sync/approver-link.ts'
 import {ConnectionLoop} from '../sync/connection-loop.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
@@ -79,7 +79,7 @@ export class LiveInbox {
 
   subscribe(listener: (state: InboxState) => void): () => void {
     this.#listeners.add(listener)
-    listener(this.#state)
+    tellListener(listener, this.#state)
     return () => this.#listeners.delete(listener)
   }
 

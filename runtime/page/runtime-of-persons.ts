@@ -2,6 +2,7 @@ import type {PersonState} from '../device/person-status.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
 import type {Person} from '../protocol/person.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
+import {tellListener} from '../protocol/tell-listeners.ts'
 import type {Runtime} from './open-runtime.ts'
 import type {Memory} from './page-memory.ts'
 import type {Current, Persons} from './persons.ts'
@@ -105,7 +106,7 @@ export function across<Extra, Value>(
     stop()
     stop = () => undefined
     // While the first database opens, nothing is known yet, so no empty value is reported.
-    if (from || persons.isSignedOut) listener(empty())
+    if (from || persons.isSignedOut) tellListener(listener, empty())
     from = current
     if (current) stop = sourceOf(current)(listener)
   }

@@ -2,7 +2,7 @@ import * as Y from 'yjs'
 import {applyEdit, smallestEdit, wellFormed} from '../documents/shared-text.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {SessionId} from '../protocol/ids.ts'
-import {tellListeners} from '../protocol/tell-listeners.ts'
+import {tellListener, tellListeners} from '../protocol/tell-listeners.ts'
 import {limits} from '../protocol/version.ts'
 import {EditOutbox} from './edit-outbox.ts'
 import {latest} from './latest.ts'
@@ -64,7 +64,7 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
         tell()
       }
       const stop = latest(parts, `document:${session}:${name}`, () => service.document(session, name), take)
-      listener(text())
+      tellListener(listener, text())
       return () => {
         stop()
         listeners.delete(listener)

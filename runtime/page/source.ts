@@ -1,4 +1,5 @@
 import type {Observable} from '../platform/observable.ts'
+import {tellListener} from '../protocol/tell-listeners.ts'
 
 /** A value that changes. */
 export interface Source<T> {
@@ -11,7 +12,7 @@ export function sourceOf<T>({get, listen}: Pick<Observable<T>, 'get' | 'listen'>
   return {
     get,
     subscribe(listener) {
-      listener(get())
+      tellListener(listener, get())
       return listen(listener)
     },
   }
@@ -35,7 +36,7 @@ export function sourceAcross<From, T>(
         stop()
         stop = () => undefined
         if (held) stop = pick(held).subscribe(listener)
-        else listener(none)
+        else tellListener(listener, none)
       }
       const stopFollowing = from.listen(follow)
       follow(from.get())

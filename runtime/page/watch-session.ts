@@ -1,5 +1,6 @@
 import type {SessionId} from '../protocol/ids.ts'
 import type {SessionView} from '../protocol/session-view.ts'
+import {tellListener} from '../protocol/tell-listeners.ts'
 import {applyFrame, type HeldView, type ViewFrame} from '../protocol/view-frame.ts'
 import type {PageParts} from './page-parts.ts'
 
@@ -20,7 +21,7 @@ export function watchSession(
 
   const take = (next: HeldView) => {
     held = next
-    if (!stopped) listener(next.view)
+    if (!stopped) tellListener(listener, next.view)
   }
   const ask = async () => {
     do {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {redactSecrets, redactText} from './redact-secrets.ts'
+import {thrownWords} from './thrown-words.ts'
 
 /**
  * One sentence per code: what was expected. The message of a thrown error adds what came instead.
@@ -77,7 +78,7 @@ export class HoldfastError extends Error {
   /** Wraps anything thrown; a HoldfastError passes through unchanged. */
   static from(error: unknown, fallback: ErrorCode = 'internal'): HoldfastError {
     if (error instanceof HoldfastError) return error
-    return new HoldfastError(fallback, error instanceof Error ? error.message : String(error), {cause: error})
+    return new HoldfastError(fallback, thrownWords(error), {cause: error})
   }
 
   static fromBody(body: ErrorBody): HoldfastError {

@@ -58,8 +58,11 @@ function evolveReadable(state: SessionState, event: Event): SessionState {
       return {...evolveOwnRun(state, event), calls: state.calls.filter(call => call.id !== event.data.call)}
     case 'slots.patched':
       return {...evolveOwnRun(state, event), slots: patchSlots(state.slots, event.data.patch)}
-    case 'run.completed':
-      return releaseQueue(evolveOwnRun(state, event))
+    case 'run.completed': {
+      // Stopped before its first step, a run for the same messages would stop there again, without end.
+      const unseen = state.run?.steps === 0 ? state.unanswered.length : 0
+      return releaseQueue(evolveOwnRun(state, event, {unseen}))
+    }
     case 'session.closed':
       return {...state, closed: event.id, run: state.run && closedRun(state.run)}
     case 'run.failed':

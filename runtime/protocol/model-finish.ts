@@ -1,8 +1,8 @@
 type Counts = Readonly<Record<string, unknown>>
-/** The last part of a stream in versions 3 and 4 of the provider specification. */
+/** The last part of a stream in versions 3 and 4 of the provider specification; providers leave fields of it out. */
 export type FinishPart = {
-  finishReason: {unified: string; raw: string | undefined}
-  usage: {inputTokens?: Counts | undefined; outputTokens?: Counts | undefined}
+  finishReason?: {unified?: string; raw?: string | undefined} | null | undefined
+  usage?: {inputTokens?: Counts | null | undefined; outputTokens?: Counts | null | undefined} | null | undefined
 }
 export type CountedUsage = {inputTokens: number | null; outputTokens: number | null; cachedTokens?: number}
 
@@ -11,7 +11,7 @@ export type CountedUsage = {inputTokens: number | null; outputTokens: number | n
  * normally: V4 then reports `interrupted`, V3 reports `other` without a reason or token counts.
  */
 export function isCutStream({finishReason, usage}: FinishPart): boolean {
-  const {unified, raw} = finishReason
+  const {unified, raw} = finishReason ?? {}
   if (unified === 'interrupted' || unified === 'error') return true
   const counted = countedUsage(usage)
   return unified === 'other' && raw === undefined && counted.inputTokens === null && counted.outputTokens === null
@@ -20,7 +20,7 @@ export function isCutStream({finishReason, usage}: FinishPart): boolean {
 /**
  * Token totals of the provider; null where it reported no valid count. Cached tokens are included in the input tokens.
  */
-export function countedUsage(usage: FinishPart['usage'] | undefined): CountedUsage {
+export function countedUsage(usage: FinishPart['usage']): CountedUsage {
   const {inputTokens: input, outputTokens: output} = usage ?? {}
   const inputTokens = countOf(input?.total)
   const cached = countOf(input?.cacheRead) ?? 0

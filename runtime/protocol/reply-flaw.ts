@@ -1,3 +1,5 @@
+import {isVisible} from './text.ts'
+
 /**
  * Why a reply is incomplete: `cut` at a limit, `filtered` by the provider, or `empty` when it holds no text for the
  * person (reasoning at most).
@@ -23,7 +25,7 @@ export function flawOf({content, finish, cut}: Reply): ReplyFlaw | null {
 
 /** Whether the reply holds nothing that could be shown to a person. */
 export function isSilent({content}: Pick<Reply, 'content'>): boolean {
-  return !content.some(({type, text = ''}) => type === 'opaque' || (type === 'text' && text.trim() !== ''))
+  return !content.some(({type, text = ''}) => type === 'opaque' || (type === 'text' && isVisible(text)))
 }
 
 /** Returns a sentence for the person; null for a complete reply. */

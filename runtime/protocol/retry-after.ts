@@ -68,6 +68,9 @@ const epochMilliseconds = 1_000_000_000_000
 /** Parses seconds, a duration like `6m0.5s`, a time since 1970, or a date; null for anything else. */
 function pauseIn(text: string | undefined, now: number): number | null {
   if (!text) return null
+  // Two fields of one name arrive joined by a comma: then the longest pause satisfies both.
+  if (/^[\d.]+(\s*,\s*[\d.]+)+$/.test(text))
+    return Math.max(...text.split(',').map(one => pauseIn(one.trim(), now) ?? 0))
   const number = plainNumber(text)
   if (number !== null) {
     if (number >= epochMilliseconds && number < 10 * epochMilliseconds) return number - now

@@ -164,7 +164,7 @@ export type RunState = {
    */
   worker: {holder: DeviceId | null; epoch: number}
   resumedFrom: ResumedFrom | null
-  /** Messages that no step had seen when the run failed or was cancelled: they alone do not start another. */
+  /** Messages that no step had seen when the run failed, was cancelled or stopped before its first step: they alone start no other. */
   unseen: number
   steps: number
   /** The step under way, and whether its model call has been answered; null before the first. */

@@ -5,12 +5,16 @@
  * @example tellListeners(listeners, view)
  */
 export function tellListeners<T>(listeners: Iterable<(value: T) => void>, value: T): void {
-  for (const listener of [...listeners]) {
-    try {
-      listener(value)
-    } catch (error) {
-      report(error)
-    }
+  for (const listener of [...listeners]) tellListener(listener, value)
+}
+
+/** Calls one listener; what it throws, now or in a promise that it returns, is reported and goes no further. */
+export function tellListener<T>(listener: (value: T) => unknown, value: T): void {
+  try {
+    const returned = listener(value)
+    if (returned instanceof Promise) returned.catch(report)
+  } catch (error) {
+    report(error)
   }
 }
 

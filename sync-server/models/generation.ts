@@ -143,6 +143,7 @@ export class Generation {
       for (;;) {
         const {done, value} = await untilAborted(this.#abort.signal, reader.read())
         if (done) throw modelFailed('broken')
+        if (!value?.type) continue
         this.#silence?.heard(value)
         if (value.type === 'error') throw value.error
         if (value.type === 'raw' || value.type === 'ping') continue

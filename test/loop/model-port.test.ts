@@ -67,7 +67,6 @@ describe('a stream that is no answer', () => {
       {retryable: false},
     ],
     ['breaks', streaming([], new TypeError('terminated')), {retryable: true}],
-    ['extends a part that it never began', streaming([{type: 'text-delta', id: 'x', delta: 'a'}, finish]), {}],
   ]
   test.each(failures)('[LOG-6] one that %s is a failed call, not an empty turn', async (_, model, details) => {
     await expect(ask(model)).rejects.toMatchObject({code: 'model_failed', details})
