@@ -42,6 +42,7 @@ import {tracedStore} from './telemetry/traced-store.ts'
 
 export type {Embedder} from '../runtime/protocol/embedder.ts'
 export type {Environment} from '../runtime/protocol/environment.ts'
+export {HoldfastError} from '../runtime/protocol/errors.ts'
 export type {LogEvent, LoggedError, LogLevel, LogLine} from '../runtime/protocol/log-line.ts'
 export {issueToken, type JwtAuthOptions, jwtAuth} from './auth.ts'
 export type {Webhook} from './authority/webhooks.ts'

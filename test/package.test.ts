@@ -1,6 +1,8 @@
-import {execFile} from 'node:child_process'
+import {execFile, spawn} from 'node:child_process'
+import {once} from 'node:events'
 import {copyFile, readFile, writeFile} from 'node:fs/promises'
 import {join} from 'node:path'
+import {createInterface} from 'node:readline'
 import {promisify} from 'node:util'
 import ts from 'typescript'
 import {build, type Rolldown} from 'vite'
@@ -62,6 +64,29 @@ test.each(['bundler', 'nodenext'] as const)(
   },
 )
 
+test('the first program of the README runs on plain Node as it stands', async () => {
+  await writeCompiled('first.ts')
+  const {stdout} = await promisify(execFile)(process.execPath, ['first.js'], {cwd: project.folder})
+  expect(stdout).toBe('message What is 2 + 40?\ntool \nreply It is 42.\n')
+})
+
+test('the server of the README names callers by its own sign-in', async () => {
+  await writeCompiled('desk.ts')
+  // Any free port instead of the README's.
+  await writeCompiled('server.ts', text => text.replace('port: 8787', 'port: 0'))
+  const child = spawn(process.execPath, ['server.js'], {cwd: project.folder})
+  try {
+    const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+    const me = (headers: Record<string, string>) => fetch(`${line.replace('listening on ', '')}/v1/me`, {headers})
+    expect((await me({})).status).toBe(401)
+    const answer = await me({authorization: 'Bearer key-of-maya'})
+    expect(await answer.json()).toEqual({tenant: 'shop', subject: 'maya'})
+  } finally {
+    child.kill()
+    await once(child, 'exit')
+  }
+})
+
 test('plain Node completes a conversation against a server, both from the tarball', async () => {
   await copyFile(conversation, join(project.folder, 'conversation.mjs'))
   const {stdout} = await promisify(execFile)(process.execPath, ['conversation.mjs'], {cwd: project.folder})
@@ -92,6 +117,15 @@ test('Vite bundles the README page and its worker with no setting, and every fil
     expect(named).toContainEqual(expect.stringMatching(file))
   }
 })
+
+/** Node 20 runs no TypeScript. */
+async function writeCompiled(name: string, edited = (text: string) => text): Promise<void> {
+  const compilerOptions = {module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022}
+  const {outputText} = ts.transpileModule(edited(readmeProgram().get(name) ?? ''), {
+    compilerOptions: {...compilerOptions, rewriteRelativeImportExtensions: true},
+  })
+  await writeFile(join(project.folder, name.replace(/\.ts$/, '.js')), outputText)
+}
 
 /** Faults in the project and in the package's own declarations; those of its dependencies are not ours to mend. */
 function typeCheck(names: string[], resolution: 'bundler' | 'nodenext'): string[] {
