@@ -50,17 +50,24 @@ test('the tarball holds the built package and nothing else, and every entry it n
   expect(project.tarballBytes).toBeLessThan(3 * 1024 * 1024)
 })
 
+test('the program of the README for browsers is short', () => {
+  const files = readmeProgram()
+  expect([...files.keys()]).toEqual(['first.ts', 'desk.ts', 'agent.worker.ts', 'page.ts', 'server.ts'])
+  const lines = ['desk.ts', 'agent.worker.ts', 'page.ts'].flatMap(name => files.get(name)?.split('\n') ?? [])
+  expect(lines.filter(line => line.trim() && !line.startsWith('//')).length).toBeLessThanOrEqual(20)
+})
+
 test.each(['bundler', 'nodenext'] as const)(
-  'the README program and every entry type-check from the tarball, resolved as %s does',
+  'the README programs and every entry type-check from the tarball, resolved as %s does',
   async resolution => {
     const imports = entries.map((entry, i) => `export * as entry${i} from '${entry}'\n`)
-    const wrong = `import {openPgStore} from 'holdfast/server'\nexport const wrong: number = openPgStore\n`
+    const wrong = `${readmeProgram().get('page.ts')}\nsession.sendd('x')\n`
     await writeFile(join(project.folder, 'entries.ts'), imports.join(''))
     await writeFile(join(project.folder, 'wrong.ts'), wrong)
     await copyFile(declared, join(project.folder, 'declared.ts'))
     const faults = typeCheck([...readmeProgram().keys(), 'entries.ts', 'declared.ts', 'wrong.ts'], resolution)
     expect(faults).toHaveLength(1)
-    expect(faults[0]).toMatch(/wrong\.ts: .*not assignable to type 'number'/)
+    expect(faults[0]).toMatch(/wrong\.ts: .*sendd/)
   },
 )
 
