@@ -1,29 +1,47 @@
 import type {DataOf} from '../protocol/event.ts'
 import {jsonBytes} from '../protocol/json.ts'
+import {redactText} from '../protocol/redact-secrets.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import {limits} from '../protocol/version.ts'
+import {type BlobContent, textBlob} from './storable-result.ts'
 import {cutText} from './view-sections.ts'
 
 type Reply = DataOf<'model.replied'>
 
 /** What an event has for its reply: the rest is for the envelope. */
-const replyBytes = limits.eventBytes - 16 * 1024
+const replyBytes = limits.eventBytes - 20 * 1024
 const mostParts = 500
 /** Less than this of a text is not worth keeping. */
 const leastCharacters = 200
 
+export type FittedReply = {reply: Reply; blobs: readonly BlobContent[]}
+
 /**
- * The reply as one event can hold it. It is paid for, so what does not fit is cut, with a note where it was cut:
- * first what no person reads, then reasoning, then the input of calls, then text, the largest first. A call whose
- * input was cut is not run; its fault tells the model why.
+ * The reply as one event can hold it. It is paid for, so what does not fit is cut, with a note where it was cut: first
+ * what no person reads, then reasoning, then text, then the input of calls, the largest first. Where text was cut, the
+ * whole text is a blob of the event. A call whose input was cut is not run; its fault tells the model why.
  */
-export function fitReply(reply: Reply): Reply {
-  if (reply.content.length <= mostParts && jsonBytes(reply) <= replyBytes) return reply
-  const content = withinCount(joined(reply.content))
-  for (const shrink of [shrinkOpaque, dropMetadata, shrinkReasoning, shrinkInput, shrinkText]) {
+export async function fitReply(reply: Reply): Promise<FittedReply> {
+  if (fits(reply.content)) return {reply, blobs: []}
+  const joint = joined(reply.content)
+  if (fits(joint)) return {reply: {...reply, content: joint}, blobs: []}
+  const content = withinCount([...joint])
+  for (const shrink of [shrinkOpaque, dropMetadata, shrinkReasoning, shrinkText, shrinkInput]) {
     shrinkLargest(content, shrink)
   }
-  return {...reply, content, cut: reply.cut ?? 'size'}
+  const cut = {...reply, content, cut: reply.cut ?? ('size' as const)}
+  const kept = textOf(content)
+  const isShort = joint.some(part => part.type === 'text' && !kept.includes(part.text))
+  const blob = isShort ? await textBlob(redactText(textOf(joint))) : null
+  return blob ? {reply: {...cut, blobs: [blob.ref]}, blobs: [blob]} : {reply: cut, blobs: []}
+}
+
+function fits(content: readonly ReplyPart[]): boolean {
+  return content.length <= mostParts && jsonBytes(content) <= replyBytes
+}
+
+function textOf(content: readonly ReplyPart[]): string {
+  return content.flatMap(part => (part.type === 'text' ? part.text : [])).join('\n\n')
 }
 
 /** Neighbouring pieces of text are one text. */

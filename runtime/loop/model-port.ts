@@ -5,7 +5,6 @@ import type {ModelSettings} from '../protocol/pin.ts'
 import type {ToolContract} from '../protocol/tool.ts'
 import {beforeAbort} from './before-abort.ts'
 import {CallClock, type CallLimits} from './call-clock.ts'
-import {fitReply} from './fit-reply.ts'
 import {type LanguageModel, type ModelStream, type ModelStreamPart, streamOf} from './language-model.ts'
 import {modelError} from './model-error.ts'
 import type {PreparedView} from './prepare-view.ts'
@@ -32,7 +31,7 @@ export type ModelCall = {
 const noLimits: CallLimits = {firstMs: Number.MAX_VALUE, silenceMs: Number.MAX_VALUE, totalMs: Number.MAX_VALUE}
 
 /**
- * One model call from prompt to a reply that an event can hold. A call that is stopped at its total time keeps what
+ * One model call from prompt to reply, of any size; `fitReply` makes of it what an event can hold. A call that is stopped at its total time keeps what
  * it has said, marked as cut: it is paid for.
  *
  * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, falls silent, reports an error, or
@@ -49,10 +48,10 @@ export async function callModel(call: ModelCall): Promise<Reply> {
       clock.progressed(isContent(part))
       return gathered.take(part)
     })
-    return fitReply(gathered.reply())
+    return gathered.reply()
   } catch (error) {
     call.signal.throwIfAborted()
-    if (isTooLong(clock.signal) && gathered.hasContent) return fitReply(gathered.cutReply('time'))
+    if (isTooLong(clock.signal) && gathered.hasContent) return gathered.cutReply('time')
     throw modelError(clock.signal.aborted ? clock.signal.reason : error, call.environment.now())
   } finally {
     clock.stop()

@@ -16,7 +16,8 @@ import type {Follow, SessionLog} from '../storage/session-log.ts'
 import {askModel} from './ask-model.ts'
 import {rangeToCompact} from './compact-view.ts'
 import {type AgentHost, chosenModel, lacking, type ModelGateway, modelLabel} from './define.ts'
-import {keepResult} from './keep-result.ts'
+import {type FittedReply, fitReply} from './fit-reply.ts'
+import {keepBlobs, keepResult} from './keep-result.ts'
 import type {LanguageModel} from './language-model.ts'
 import {LocalCall, localDocuments} from './local-call.ts'
 import {refusedView} from './narrow-view.ts'
@@ -207,8 +208,30 @@ export class StepPerformer {
       const refused = refusedView(state, host.agent, view, reply.tooLong)
       return await this.#append([runDraft(state, 'view.refused', refused)])
     }
-    const content = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
-    await this.#append([runDraft(state, 'model.replied', content)], after => this.#begun(after.state))
+    await this.#recordReply(state, await fitReply(withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)))
+  }
+
+  /** A session that holds as many bytes as it may keeps the reply cut: it is paid for. */
+  async #recordReply(state: SessionState, {reply, blobs}: FittedReply): Promise<void> {
+    const begun: Follow = after => this.#begun(after.state)
+    if (blobs.length === 0) return await this.#append([runDraft(state, 'model.replied', reply)], begun)
+    const {log} = this.parts
+    try {
+      await this.#measured(measure =>
+        log.appendWith(
+          this.#actor,
+          async unit => {
+            await keepBlobs(unit, log.id, blobs)
+            return measure([runDraft(state, 'model.replied', reply)])
+          },
+          begun,
+        ),
+      )
+    } catch (error) {
+      if (!HoldfastError.is(error, 'too_large')) throw error
+      const {blobs: _, ...cut} = reply
+      await this.#append([runDraft(state, 'model.replied', cut)], begun)
+    }
   }
 
   async #recordResults(

@@ -115,6 +115,12 @@ async function keepBinary(binary: Binary): Promise<Kept> {
   return keep(clean === text ? bytes : new TextEncoder().encode(clean), type, clean)
 }
 
+/** A text as a blob; null for one that is larger than a blob may be. Secrets are left out before. [VIEW-5] */
+export async function textBlob(text: string): Promise<BlobContent | null> {
+  const bytes = new TextEncoder().encode(text)
+  return bytes.length > limits.blobBytes ? null : (await keep(bytes, 'text/plain', null)).content
+}
+
 async function keep(bytes: Uint8Array<ArrayBuffer>, type: string, text: string | null): Promise<Kept> {
   const ref = {$blob: await blobIdOf(bytes), bytes: bytes.length, type}
   return {content: {ref, bytes}, shown: text === null ? ref : {...ref, excerpt: cutText(text, limits.blobExcerpt)}}

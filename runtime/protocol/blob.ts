@@ -36,7 +36,8 @@ export const heldBlobsSchema = z
 
 /** The blobs that an event holds: they are kept, sent and erased with it. */
 export function blobsOf(event: LoggedEvent): readonly BlobRef[] {
-  return event.kind === 'tool.returned' && !('unreadable' in event) ? (event.data.blobs ?? []) : []
+  if ('unreadable' in event) return []
+  return event.kind === 'tool.returned' || event.kind === 'model.replied' ? (event.data.blobs ?? []) : []
 }
 
 export function blobId(hex: string): BlobId {

@@ -10,6 +10,7 @@ type Reply = {
   content: readonly {type: string; text?: string | undefined}[]
   finish: string
   cut?: string | undefined
+  blobs?: readonly unknown[] | undefined
 }
 
 /**
@@ -38,6 +39,7 @@ export function flawWords(reply: Reply): string | null {
         : 'The provider’s content filter ended this reply before its end. Ask in other words.'
     case 'cut':
       if (reply.cut === 'time') return 'The reply was stopped at the time limit of one model call.'
+      if (reply.blobs) return 'Only the beginning of this long reply is shown here. The whole reply is kept beside it.'
       if (reply.cut === 'size') return 'The reply was longer than can be kept and was cut.'
       return silent
         ? 'The model reached its output limit before it wrote an answer.'

@@ -76,6 +76,8 @@ export const runKinds = {
     usage: usageSchema,
     /** Set when the runtime cut the reply: it was larger than an event may be, or took longer than a call may. */
     cut: z.enum(['size', 'time']).optional(),
+    /** The whole text of a reply whose parts hold only its beginning. [LOG-5] */
+    blobs: heldBlobsSchema.optional(),
   }),
   'tool.called': z.strictObject({call: callIdSchema}),
   'tool.returned': z.strictObject({
@@ -279,7 +281,7 @@ function advance(state: RunState, event: Event): RunState {
       const calls = event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
       const flaw = flawOf(event.data)
       const flawed = flaw === null ? 0 : (state.flawed ?? 0) + 1
-      const final = calls.length === 0 && !isContinued(flaw, flawed, state.pin)
+      const final = calls.length === 0 && (event.data.cut === 'size' || !isContinued(flaw, flawed, state.pin))
       return {
         ...state,
         flawed,
@@ -325,7 +327,10 @@ function advance(state: RunState, event: Event): RunState {
   }
 }
 
-/** The model is asked to continue after a cut or empty reply, but not after one that its provider filtered. */
+/**
+ * The model is asked again after a reply that was cut or empty, but not after one that its provider withheld. A reply that
+ * was too large to be kept here is not asked for again: the model had ended it, and it would be paid twice.
+ */
 function isContinued(flaw: ReplyFlaw | null, flawed: number, {budgets}: Pin): boolean {
   return flaw !== null && flaw !== 'filtered' && flawed <= (budgets.maxContinuations ?? defaultContinuations)
 }

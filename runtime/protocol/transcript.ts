@@ -84,8 +84,11 @@ export type NoticeEntry = Omit<Base, 'id'> & {
 /** One line of the conversation as a person reads it: folded from events, in their order, nothing left out. */
 export type TranscriptEntry =
   | (Base & {type: 'message'; text: string; from: 'person'})
-  /** `step` names the model call, so that one can look at what the model saw. */
-  | (Base & {type: 'reply'; text: string; from: 'agent'; step: {run: RunId; id: StepId} | null})
+  /**
+   * `step` names the model call, so that one can look at what the model saw. `blobs` is the whole text of a reply that is
+   * too long for its event; read it with `session.blob(ref)`.
+   */
+  | (Base & {type: 'reply'; text: string; from: 'agent'; step: {run: RunId; id: StepId} | null; blobs?: BlobRef[]})
   | ToolEntry
   | NoticeEntry
 
@@ -157,9 +160,12 @@ function entriesOf({event, durability}: DurableEvent): TranscriptEntry[] {
     case 'model.replied': {
       const step = event.run && event.step ? {run: event.run, id: event.step} : null
       const flaw = flawWords(event.data)
+      const {blobs} = event.data
       const entries = event.data.content.flatMap((part): TranscriptEntry[] => {
         if (part.type === 'text')
-          return part.text ? [{...base, type: 'reply', from: 'agent', text: part.text, step}] : []
+          return part.text
+            ? [{...base, type: 'reply', from: 'agent', text: part.text, step, ...(blobs && {blobs})}]
+            : []
         if (part.type === 'reasoning') return []
         if (part.type === 'opaque')
           return notice('opaque', opaqueWords(part.kind)).map(entry => ({...entry, detail: JSON.stringify(part.value)}))

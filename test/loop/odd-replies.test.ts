@@ -119,6 +119,34 @@ describe('a paid reply is not lost for a field that a provider leaves out', () =
   })
 })
 
+describe('a reply that no event can hold', () => {
+  const long = 'ab 语言 '.repeat(60_000)
+
+  test('[LOG-5] is kept whole beside its event and paid once', async () => {
+    const {model, paid} = looseModel([[...said(long), finish]])
+    const {runtime, session} = await openWith(model)
+    await session.send('hello')
+    const view = await session.settled()
+    expect({status: view.status, paid: paid()}).toEqual({status: 'completed', paid: 1})
+    const reply = view.entries.find(entry => entry.type === 'reply')
+    const [ref] = reply?.type === 'reply' ? (reply.blobs ?? []) : []
+    expect(ref).toMatchObject({type: 'text/plain'})
+    expect(new TextDecoder().decode(await session.blob(ref!))).toBe(long)
+    await session.send('once more')
+    expect((await session.settled()).status).toBe('completed')
+    await runtime.close()
+  })
+
+  test('[OP-7] a small call beside it is run', async () => {
+    const {view, paid} = await replyTo([
+      [...said(long), called('a'), finish],
+      [...said('end'), finish],
+    ])
+    expect({status: view.status, paid}).toEqual({status: 'completed', paid: 2})
+    expect(view.entries.find(entry => entry.type === 'tool')).toMatchObject({result: {outcome: 'ok'}})
+  })
+})
+
 const selfTwice: unknown[] = []
 selfTwice.push(selfTwice, selfTwice)
 

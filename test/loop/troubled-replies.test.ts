@@ -165,12 +165,10 @@ describe('time', () => {
 describe('a reply that is too large', () => {
   const huge = 'ab ⟨语言⟩ '.repeat(60_000)
   test.each<[string, Streamed]>([
-    ['text', [...words(huge), ended()]],
     [
       'reasoning',
       [{type: 'reasoning-start', id: 'r'}, {type: 'reasoning-delta', id: 'r', delta: huge}, ...words('Yes.'), ended()],
     ],
-    ['parts', [...Array.from({length: 900}, (_, i) => words(`${i} `, `t${i}`)).flat(), ended()]],
     [
       'metadata',
       [{...words('Yes.')[0], providerMetadata: {p: {blob: huge}}} as never, ...words('Yes.').slice(1), ended()],
@@ -188,13 +186,21 @@ describe('a reply that is too large', () => {
       ],
     ],
   ])('[LOG-5] with too much %s it is kept, cut visibly, and paid once', async (_, first) => {
-    const {view, model, events} = await play([first], {maxContinuations: 0})
+    const {view, model, events} = await play([first])
     expect(model.calls).toHaveLength(1)
     expect(view.status).toBe('completed')
     expect(flaws(view)).toEqual([expect.stringContaining('longer than can be kept')])
     const reply = (await events()).find(({kind}) => kind === 'model.replied')
     expect(jsonBytes(reply)).toBeLessThanOrEqual(limits.eventBytes)
     expect(replies(view)[0]).not.toBe('')
+  })
+
+  test('[LOG-6] nine hundred pieces of one text are one text', async () => {
+    const pieces = Array.from({length: 900}, (_, i) => words(`${i} `, `t${i}`)).flat()
+    const {view, model} = await play([[...pieces, ended()]])
+    expect(model.calls).toHaveLength(1)
+    expect(flaws(view)).toEqual([])
+    expect(replies(view)[0]).toContain('898 899')
   })
 
   test('[OP-7] the input of a call that is too large is not run; the model is told and goes on', async () => {
