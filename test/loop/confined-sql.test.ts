@@ -13,6 +13,7 @@ test.each([
   'drop table if exists notes',
   'create temp table t as select 1',
   'explain select 1',
+  '/* a /* b */ c */ select lo_price from notes',
 ])('[OP-1] a local tool may ask %j', query => expect(sqlFault(query)).toBeNull())
 
 test.each([
@@ -23,6 +24,11 @@ test.each([
   'drop table holdfast_events',
   'delete from U&"\\0068oldfast_events"',
   "select query_to_xml('delete from hold' || 'fast_events', true, true, '')",
+  "select ts_stat('select body from hold' || 'fast_events')",
+  "select set_config/* x */('role', 'postgres', true)",
+  "select query_to_xml--\n('delete from hold' || 'fast_events', true, true, '')",
+  '/* /* */ select */ commit',
+  '/* select',
   'commit',
   '/* x */ COMMIT',
   '; rollback',
