@@ -4,7 +4,7 @@ import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {personHeader} from '../runtime/protocol/person.ts'
-import {protocolHeader} from '../runtime/protocol/wire.ts'
+import {protocolHeader, revisionHeader} from '../runtime/protocol/wire.ts'
 import type {DueWorker} from './authority/due-worker.ts'
 import type {Eraser} from './authority/erase.ts'
 import type {MemoryContext} from './authority/memory-context.ts'
@@ -123,10 +123,18 @@ export function createApp(parts: AppParts): App {
 function crossOrigin(origins: string[]) {
   return cors({
     origin: origins,
-    allowHeaders: ['authorization', 'content-type', protocolHeader, personHeader, 'traceparent', 'tracestate'],
+    allowHeaders: [
+      'authorization',
+      'content-type',
+      protocolHeader,
+      revisionHeader,
+      personHeader,
+      'traceparent',
+      'tracestate',
+    ],
     // Cookies of a host's own login; browsers refuse them together with "*".
     credentials: !origins.includes('*'),
-    exposeHeaders: [protocolHeader, 'retry-after'],
+    exposeHeaders: [protocolHeader, revisionHeader, 'retry-after'],
     allowMethods: ['GET', 'POST', 'PUT'],
     maxAge: 600,
   })

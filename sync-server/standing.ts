@@ -1,4 +1,4 @@
-import {readEvent} from '../runtime/protocol/event.ts'
+import {readLoggedEvent} from '../runtime/protocol/event.ts'
 import type {SessionId} from '../runtime/protocol/ids.ts'
 import {
   effectKinds,
@@ -34,7 +34,7 @@ async function effectEvents(sessions: SessionStore, owner: Owner, session: Sessi
   for (let after = 0; ; ) {
     const page = await sessions.page(owner, session, after, effectKinds)
     if (!page || page.events.length === 0) return events
-    events.push(...page.events.map(readEvent))
+    events.push(...page.events.map(readLoggedEvent))
     after = page.events.at(-1)?.seq ?? page.head
   }
 }

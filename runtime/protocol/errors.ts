@@ -113,6 +113,8 @@ export function isOutOfReach(error: unknown): boolean {
     'other_person',
     'rate_limited',
     'unavailable',
+    // Until the older of the two sides is updated.
+    'version_mismatch',
   )
 }
 

@@ -10,6 +10,7 @@ import {operationKinds, proposalKinds} from './operation.ts'
 import {runKinds} from './run.ts'
 import {sessionKinds} from './session.ts'
 import {slotKinds} from './slots.ts'
+import {parseTolerant} from './tolerant.ts'
 import {upcastPin} from './upcast-pin.ts'
 import {limits} from './version.ts'
 
@@ -70,6 +71,9 @@ export const envelopeSchema = z.strictObject({
 })
 export type Envelope = z.infer<typeof envelopeSchema>
 
+/** An envelope in the log. A newer build may have given it further fields, which are kept. [LOG-8] */
+export const loggedEnvelopeSchema: z.ZodType<Envelope> = envelopeSchema.loose()
+
 export type EventOf<K extends Kind> = K extends Kind
   ? Omit<Envelope, 'kind' | 'data'> & {kind: K; data: DataOf<K>}
   : never
@@ -111,7 +115,7 @@ function upcastEvent(event: Envelope): Envelope {
 }
 
 /**
- * Parses one event at any boundary: network frame, stored row, import. [LOG-4]
+ * Parses one event that an author sends: every field must be known. [LOG-4]
  *
  * @throws HoldfastError `bad_input` naming the field, `too_large` over 256 KiB
  * @example
@@ -119,7 +123,26 @@ function upcastEvent(event: Envelope): Envelope {
  * if (!isReadable(event)) console.warn(event.unreadable)
  */
 export function readEvent(value: unknown): LoggedEvent {
-  const envelope = envelopeSchema.safeParse(value)
+  return eventOf(value, {envelope: envelopeSchema, check: (schema, data) => schema.safeParse(data)})
+}
+
+/**
+ * Parses one event of the log: a page, a stored row, an export. Fields that a newer build has added are kept and have no
+ * effect here; what must not be ignored has a higher `v`. [LOG-4, LOG-8]
+ *
+ * @throws HoldfastError like `readEvent`
+ */
+export function readLoggedEvent(value: unknown): LoggedEvent {
+  return eventOf(value, {envelope: loggedEnvelopeSchema, check: parseTolerant})
+}
+
+type Reading = {
+  envelope: z.ZodType<Envelope>
+  check(schema: z.ZodType, data: unknown): z.ZodSafeParseResult<unknown>
+}
+
+function eventOf(value: unknown, reading: Reading): LoggedEvent {
+  const envelope = reading.envelope.safeParse(value)
   if (!envelope.success) throw badInput('event', envelope.error)
   const event = upcastEvent(envelope.data)
   const bytes = jsonBytes(event)
@@ -131,7 +154,7 @@ export function readEvent(value: unknown): LoggedEvent {
   if (!isKind(event.kind)) return {...event, unreadable: `kind "${event.kind}" is not known to this version`}
   const known = versionOf(event.kind)
   if (event.v > known) return {...event, unreadable: `version ${event.v} of "${event.kind}" is newer than ${known}`}
-  const data = kinds[event.kind].safeParse(event.data)
+  const data = reading.check(kinds[event.kind], event.data)
   if (!data.success) throw badInput(`event(${event.kind}).data`, data.error)
   return event as Event
 }

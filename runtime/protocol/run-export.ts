@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import {type Envelope, envelopeSchema, type LoggedEvent, readEvent} from './event.ts'
+import {type Envelope, envelopeSchema, type LoggedEvent, readLoggedEvent} from './event.ts'
 import {evolve} from './evolve.ts'
 import {type RunId, runIdSchema, sessionIdSchema} from './ids.ts'
 import {type Json, jsonObjectSchema, sameJson} from './json.ts'
@@ -155,7 +155,7 @@ export function checkRunExport(value: unknown): {faults: string[]; state: Sessio
 }
 
 function check(file: RunExport): {faults: string[]; state: SessionState | null} {
-  const events = file.events.map(readEvent)
+  const events = file.events.map(readLoggedEvent)
   const passport = file.passport as unknown as Passport
   const again = buildRunExport({
     ...file,

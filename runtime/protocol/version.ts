@@ -1,6 +1,12 @@
 /** Sent with every request; a server refuses another major protocol with `version_mismatch` instead of guessing. */
 export const protocolVersion = 1
 
+/**
+ * Counts the changes within a protocol version that older peers understand. Raised with the pinned hash of the wire, it
+ * tells a server that a field it does not know comes from a newer device and not from a mistake.
+ */
+export const wireRevision = 2
+
 /** Stated and enforced on both sides; bytes are of UTF-8 JSON. */
 export const limits = {
   bodyBytes: 1024 * 1024,

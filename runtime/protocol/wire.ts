@@ -3,7 +3,7 @@ import {digestSchema, inboxItemSchema} from './approval.ts'
 import {delegationSchema} from './delegation.ts'
 import {purgeOrderSchema} from './erasure.ts'
 import {errorBodySchema} from './errors.ts'
-import {envelopeSchema} from './event.ts'
+import {loggedEnvelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
 import {approverKeySchema} from './intent.ts'
 import {jsonSchema} from './json.ts'
@@ -57,6 +57,10 @@ import {limits} from './version.ts'
  *
  * `memory-wire.ts` describes the routes of memory.
  *
+ * Devices ignore fields that they do not know in answers and frames, and keep them in logged events. The server refuses
+ * unknown fields of requests: with `version_mismatch` when `holdfast-revision` says that the device is newer, so that it
+ * keeps what it has and tries again, and with `bad_input` otherwise. [LOG-8]
+ *
  * Nothing depends on the live stream: events are pushed as they are written, and a device that gets no pokes polls its
  * list of sessions with back-off. `?bytes=` bounds a page; `?for=` ends a generation's response after that many
  * milliseconds. [SYNC-8]
@@ -83,7 +87,7 @@ export type PushAnswer = z.infer<typeof pushAnswerSchema>
 
 /** Envelopes, not events: a kind that this build does not know must arrive and be kept. [LOG-4] */
 export const pageSchema = z.strictObject({
-  events: z.array(envelopeSchema),
+  events: z.array(loggedEnvelopeSchema),
   head: z.int().nonnegative(),
   more: z.boolean(),
 })
@@ -201,3 +205,6 @@ export {usageAnswerSchema} from './usage.ts'
 
 /** Header that every request and answer carries. */
 export const protocolHeader = 'holdfast-protocol'
+
+/** Header with the `wireRevision` of its sender, on every request and answer; absent, it is 1. */
+export const revisionHeader = 'holdfast-revision'

@@ -6,7 +6,8 @@ import {memoryChangeAnswerSchema, memoryPageSchema, memoryPushAnswerSchema} from
 import {modelCallKey} from '../protocol/model-call.ts'
 import type {Person} from '../protocol/person.ts'
 import {routeUrl, serverUrl} from '../protocol/server-url.ts'
-import {protocolVersion} from '../protocol/version.ts'
+import {parseTolerant} from '../protocol/tolerant.ts'
+import {protocolVersion, wireRevision} from '../protocol/version.ts'
 import {
   agentListSchema,
   custodyAnswerSchema,
@@ -17,6 +18,7 @@ import {
   pageSchema,
   protocolHeader,
   pushAnswerSchema,
+  revisionHeader,
   sessionListSchema,
 } from '../protocol/wire.ts'
 import {backedOffToken, type TokenSource} from './backed-off-token.ts'
@@ -222,7 +224,7 @@ class Http {
   async live(onMessage: (message: z.infer<typeof liveMessageSchema>) => void, signal: AbortSignal): Promise<void> {
     try {
       for await (const {data} of await this.stream('GET', '/v1/live', undefined, signal)) {
-        const message = liveMessageSchema.safeParse(jsonOrNull(data))
+        const message = parseTolerant(liveMessageSchema, jsonOrNull(data))
         // A message of a newer server is no reason to hang up: pokes carry no truth.
         if (message.success) onMessage(message.data)
       }
@@ -247,6 +249,7 @@ class Http {
       ...person,
       ...(token !== null && {authorization: `Bearer ${token}`}),
       [protocolHeader]: String(protocolVersion),
+      [revisionHeader]: String(wireRevision),
       ...(sent && {'content-type': sent.type}),
     }
     const send = tracedFetch(this.options.fetch ?? fetch)

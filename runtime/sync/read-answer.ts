@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {errorBodySchema, HoldfastError} from '../protocol/errors.ts'
 import {retryAfterMs} from '../protocol/retry-after.ts'
+import {parseTolerant} from '../protocol/tolerant.ts'
 
 /** The whole body; `heard` is called with the size of every piece as it arrives. */
 export async function readBytes({body}: Response, heard: (bytes: number) => void): Promise<Uint8Array> {
@@ -23,7 +24,7 @@ export async function readBytes({body}: Response, heard: (bytes: number) => void
 
 /** What a 2xx answer holds, checked. Anything else than JSON of that shape comes from somebody between, such as a login page. */
 export function readJson<T>(schema: z.ZodType<T>, bytes: Uint8Array, what: string): T {
-  const answer = schema.safeParse(jsonOf(bytes))
+  const answer = parseTolerant(schema, jsonOf(bytes))
   if (answer.success) return answer.data
   const [issue] = answer.error.issues
   throw new HoldfastError('offline', `${what}: what answered is not the server, or one of another version`, {
@@ -40,7 +41,7 @@ const answerSchema = z.object({error: errorBodySchema})
 export function readError({status, headers}: Response, bytes: Uint8Array, now: number): HoldfastError {
   const pause = retryAfterMs(headers, now)
   const asked: Record<string, number> = pause === null ? {} : {retryAfterMs: pause}
-  const body = answerSchema.safeParse(jsonOf(bytes))
+  const body = parseTolerant(answerSchema, jsonOf(bytes))
   if (!body.success) {
     const message = `the server answered with status ${status} and no readable error`
     return new HoldfastError('offline', message, {details: {status, ...asked}})

@@ -6,6 +6,7 @@ import {
   isServerKind,
   type LoggedEvent,
   readEvent,
+  readLoggedEvent,
   type ServerKind,
 } from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
@@ -22,6 +23,24 @@ export function forgedKinds(values: readonly unknown[]): ServerKind[] {
     typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined,
   )
   return [...new Set(kinds.filter((kind): kind is ServerKind => typeof kind === 'string' && isServerKind(kind)))]
+}
+
+/** True when this build cannot read an event but a later one may: fields, kinds or versions that it does not know. */
+export function isOfNewerBuild(value: unknown): boolean {
+  try {
+    return !isReadable(readEvent(value))
+  } catch {
+    return isReadableLoosely(value)
+  }
+}
+
+function isReadableLoosely(value: unknown): boolean {
+  try {
+    readLoggedEvent(value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Everything that can be said about a pushed event without looking at the session. [LOG-4, SYNC-1] */

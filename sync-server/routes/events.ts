@@ -5,7 +5,8 @@ import {admitEvents} from '../authority/admit-events.ts'
 import type {Authority} from '../authority/authority.ts'
 import type {DueWorker} from '../authority/due-worker.ts'
 import {goneError} from '../authority/erase.ts'
-import type {App} from './http.ts'
+import {isOfNewerBuild} from '../authority/screen-event.ts'
+import {type App, isOfNewerDevice, newerDevice} from './http.ts'
 import {digits, handle, route} from './route.ts'
 
 const pushEvents = route({
@@ -35,7 +36,9 @@ const pullEvents = route({
 })
 
 export function eventRoutes(app: App, authority: Authority, worker: DueWorker): void {
-  handle(app, pushEvents, async ({params: {session}, body: {events}, principal}) => {
+  handle(app, pushEvents, async ({params: {session}, body: {events}, principal}, c) => {
+    // A verdict would be for good, and what a person wrote would stay on the device.
+    if (isOfNewerDevice(c) && events.some(isOfNewerBuild)) throw newerDevice()
     const {verdicts, head, proposed} = await admitEvents(authority, principal, session, events)
     for (const key of proposed) worker.nudge({tenant: principal.tenant, name: 'operation', key})
     return {verdicts, head}

@@ -2,8 +2,8 @@ import type {MiddlewareHandler} from 'hono'
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {personHeader, personHeaderOf} from '../../runtime/protocol/person.ts'
-import {limits, protocolVersion} from '../../runtime/protocol/version.ts'
-import {protocolHeader} from '../../runtime/protocol/wire.ts'
+import {limits, protocolVersion, wireRevision} from '../../runtime/protocol/version.ts'
+import {protocolHeader, revisionHeader} from '../../runtime/protocol/wire.ts'
 import {type BodyRoom, bodyRoom} from '../body-room.ts'
 import {clockToleranceMs} from '../clock.ts'
 import {type Authenticate, type Principal, principalFor} from '../principal.ts'
@@ -15,6 +15,7 @@ import type {Env} from './http.ts'
 export function speaksProtocol(): MiddlewareHandler<Env> {
   return async (c, next) => {
     c.header(protocolHeader, String(protocolVersion))
+    c.header(revisionHeader, String(wireRevision))
     const spoken = c.req.header(protocolHeader)
     if (spoken !== undefined && spoken !== String(protocolVersion)) {
       throw new HoldfastError(

@@ -1,6 +1,9 @@
 import type {Context, Hono} from 'hono'
 import type * as z from 'zod'
-import {type ErrorCode, HoldfastError, parse} from '../../runtime/protocol/errors.ts'
+import {badInput, type ErrorCode, HoldfastError} from '../../runtime/protocol/errors.ts'
+import {onlyUnknownFields} from '../../runtime/protocol/tolerant.ts'
+import {wireRevision} from '../../runtime/protocol/version.ts'
+import {revisionHeader} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 
 export type Env = {Variables: {principal: Principal}}
@@ -62,7 +65,21 @@ export function isFault(error: unknown): boolean {
 }
 
 export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema): Promise<z.output<Schema>> {
-  return parse(schema, parseJson(textOf(await c.req.arrayBuffer())), 'body')
+  const body = schema.safeParse(parseJson(textOf(await c.req.arrayBuffer())))
+  if (body.success) return body.data
+  throw onlyUnknownFields(body.error) && isOfNewerDevice(c) ? newerDevice() : badInput('body', body.error)
+}
+
+/** True when the sender says that it speaks a later revision of the protocol than this server. */
+export function isOfNewerDevice(c: Ctx): boolean {
+  const revision = c.req.header(revisionHeader) ?? ''
+  return /^\d{1,9}$/.test(revision) && Number(revision) > wireRevision
+}
+
+/** No verdict on what was sent: the device keeps it until the server is updated. */
+export function newerDevice(): HoldfastError {
+  const message = `The device writes a later revision of the protocol than this server reads, ${wireRevision}. Update the server first.`
+  return new HoldfastError('version_mismatch', message, {details: {revision: wireRevision}})
 }
 
 /** Decoded loosely, a byte that is no UTF-8 would be stored as another text than was sent. [LOG-5] */

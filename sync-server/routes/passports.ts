@@ -1,5 +1,5 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
-import {isReadable, readEvent} from '../../runtime/protocol/event.ts'
+import {isReadable, readLoggedEvent} from '../../runtime/protocol/event.ts'
 import {evolve} from '../../runtime/protocol/evolve.ts'
 import {type RunId, runIdSchema, type SessionId, sessionIdSchema} from '../../runtime/protocol/ids.ts'
 import {overPassport, type Passport, passportOf} from '../../runtime/protocol/passport.ts'
@@ -71,7 +71,7 @@ async function earlierPassport(
     const page = await sessions.page(owner, session, state.head)
     if (!page || page.events.length === 0) return null
     for (const envelope of page.events) {
-      const event = readEvent(envelope)
+      const event = readLoggedEvent(envelope)
       if (state.run?.id === run && isReadable(event) && event.kind === 'run.started') return over(state, page.head)
       state = evolve(state, event)
     }

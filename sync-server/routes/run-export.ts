@@ -1,6 +1,6 @@
 import type {Environment} from '../../runtime/protocol/environment.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
-import {type Envelope, type LoggedEvent, readEvent} from '../../runtime/protocol/event.ts'
+import {type Envelope, type LoggedEvent, readLoggedEvent} from '../../runtime/protocol/event.ts'
 import {type RunId, runIdSchema, type SessionId} from '../../runtime/protocol/ids.ts'
 import {
   buildRunExport,
@@ -64,7 +64,7 @@ async function logUntilOver(sessions: SessionStore, owner: Owner, session: Sessi
     const page = await sessions.page(owner, session, events.at(-1)?.seq ?? 0)
     if (!page) return null
     for (const envelope of page.events) {
-      const event = readEvent(envelope)
+      const event = readLoggedEvent(envelope)
       events.push(event)
       if (event.kind !== 'run.started') continue
       if (started) return {events, head: page.head}

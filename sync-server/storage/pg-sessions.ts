@@ -1,5 +1,5 @@
 import {HoldfastError, parse} from '../../runtime/protocol/errors.ts'
-import {type Envelope, envelopeSchema, type Kind} from '../../runtime/protocol/event.ts'
+import {type Envelope, type Kind, loggedEnvelopeSchema} from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {initialSession} from '../../runtime/protocol/session.ts'
 import {storedSession} from '../../runtime/protocol/stored-session.ts'
@@ -140,7 +140,7 @@ async function page(
 
 function readRow(row: {seq: number; body: string}): Envelope {
   try {
-    return parse(envelopeSchema, {...JSON.parse(row.body), seq: Number(row.seq)}, 'stored event')
+    return parse(loggedEnvelopeSchema, {...JSON.parse(row.body), seq: Number(row.seq)}, 'stored event')
   } catch (error) {
     throw new HoldfastError('database_damaged', `Event ${row.seq} of a session cannot be read back.`, {cause: error})
   }
