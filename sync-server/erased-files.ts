@@ -10,6 +10,8 @@ export type ErasedFilesOptions = {
   rewriteFiles?: boolean
   /** The shortest time between two such rewrites (ms). Default: 300,000. */
   rewriteEveryMs?: number
+  /** How long (ms) a rewrite waits for an idle database before it is done all the same. Default: 3,600,000. */
+  rewriteWithinMs?: number
   /**
    * The operator's statement: after this time (ms) no file holds an erased row any more. It has to cover autovacuum, the
    * reuse of write-ahead log segments, standbys and backups. Default: not stated; receipts wait for
@@ -23,19 +25,25 @@ export type ErasedFiles = {
   /** Whether the server rewrites them: not on Postgres, nor where the host has turned it off. */
   rewritten(): boolean
   rewriteEveryMs: number
+  rewriteWithinMs: number
   /** Null: not stated. */
   goneAfterMs: number | null
 }
 
 /** @throws HoldfastError `misconfigured` for a time that is no number of milliseconds */
 export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: () => boolean): ErasedFiles {
-  const {rewriteFiles = true, rewriteEveryMs = 300_000, filesGoneAfterMs} = options
-  for (const [name, ms] of Object.entries({rewriteEveryMs, filesGoneAfterMs: filesGoneAfterMs ?? 0})) {
+  const {rewriteFiles = true, rewriteEveryMs = 300_000, rewriteWithinMs = 3_600_000, filesGoneAfterMs} = options
+  for (const [name, ms] of Object.entries({rewriteEveryMs, rewriteWithinMs, filesGoneAfterMs: filesGoneAfterMs ?? 0})) {
     if (!Number.isFinite(ms) || ms < 0) {
       throw new HoldfastError('misconfigured', `erasure.${name}: expected milliseconds, zero or more, got ${ms}.`)
     }
   }
-  return {rewritten: () => rewriteFiles && isPGlite(), rewriteEveryMs, goneAfterMs: filesGoneAfterMs ?? null}
+  return {
+    rewritten: () => rewriteFiles && isPGlite(),
+    rewriteEveryMs,
+    rewriteWithinMs,
+    goneAfterMs: filesGoneAfterMs ?? null,
+  }
 }
 
 /** The receipt with the reason why files are outstanding, and until when they are. [RET-2] */

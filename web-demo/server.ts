@@ -20,6 +20,9 @@ try {
     ...(process.env.HOST && {host: process.env.HOST}),
     // Names of this machine other than localhost, with a comma between two.
     ...(process.env.HOLDFAST_ORIGIN && {origins: process.env.HOLDFAST_ORIGIN.split(',').map(origin => origin.trim())}),
+    ...(process.env.HOLDFAST_FILES_GONE_AFTER_MS && {
+      filesGoneAfterMs: Number(process.env.HOLDFAST_FILES_GONE_AFTER_MS),
+    }),
     model: modelSettings(process.env),
     log: jsonLines(),
   })

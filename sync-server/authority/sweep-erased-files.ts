@@ -49,7 +49,9 @@ function rewriter({store, environment, files, layers}: FileSweep): () => Promise
     // Listed first: what is erased meanwhile waits for the next rewrite.
     const refs = await store.erasures.filesWaiting(startedAt, page)
     if (refs.length === 0) return 0
-    const isClean = await store.files.run(rewriteLayers)
+    // A database that is never idle must not keep erased words for ever.
+    const overdue = await store.erasures.filesWaiting(startedAt - files.rewriteWithinMs, 1)
+    const isClean = await store.files.run(rewriteLayers, overdue.length > 0)
     const endedAt = environment.now()
     // Broken off because the database is in use, it goes on sooner, but never at every round.
     pause = {from: endedAt, ms: isClean ? files.rewriteEveryMs : files.rewriteEveryMs / 10}

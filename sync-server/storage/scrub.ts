@@ -10,9 +10,10 @@ export interface FileScrubber {
   /**
    * Rewrites every table that was written to since its last rewrite, then drops the write-ahead log. Stops before the
    * next table when the database is in use; the next call goes on from there. True only when all of it was done.
-   * `others` rewrites the tables of the host, before the log that holds their old pages is dropped.
+   * `others` rewrites the tables of the host, before the log that holds their old pages is dropped. With `overdue` it does
+   * not stop for a database in use: requests then wait for one table at a time.
    */
-  run(others?: () => Promise<void>): Promise<boolean>
+  run(others?: () => Promise<void>, overdue?: boolean): Promise<boolean>
 }
 
 /** @param busy whether a statement runs or waits */
@@ -20,7 +21,10 @@ export async function fileScrubber(sql: Sql, busy: () => boolean): Promise<FileS
   const [row] = await sql.query<{version: string}>('SELECT version() AS version')
   if (!row || !isPGlite(row.version)) return {possible: false, run: async () => false}
   const clean = new Map<string, string>()
-  return {possible: true, run: others => rewriteWritten(sql, {clean, busy, others})}
+  return {
+    possible: true,
+    run: (others, overdue = false) => rewriteWritten(sql, {clean, busy: () => !overdue && busy(), others}),
+  }
 }
 
 /** PGlite is the Postgres that was compiled to WebAssembly. */

@@ -183,6 +183,38 @@ describe('the files of PGlite', () => {
     expect(await store.files.run()).toBe(true)
     await close()
   })
+
+  test('[RET-3] are rewritten after an hour even though the database is never idle', async () => {
+    const {db, close} = await openNodeDatabase({dataDir: 'memory://'})
+    const base = pgliteSql(db)
+    const {promise: finished, resolve: finish} = deferred()
+    let held = false
+    const afterHold = <T>(work: () => Promise<T>): Promise<T> => (held ? finished.then(work) : work())
+    const sql: Sql = {
+      query: (text, params) => afterHold(() => base.query(text, params)),
+      transaction: work => afterHold(() => base.transaction(work)),
+    }
+    const clock = movableClock()
+    const store = await openPgStore(sql)
+    const server = await serverOn(sql, {environment: clock, store})
+    const {session} = await fill(server)
+    held = true
+    const endless = store.delegations.holders('acme' as never, 'lead', 0)
+    held = false
+    const receipt = (await call<ErasureReceipt>(server, who, '/v1/erasures', {session})).body
+    const waits = async () => {
+      await server.sweep()
+      return (await receiptOf(server, receipt)).outstanding.files
+    }
+    expect(await waits()).toBe(true)
+    clock.advance(3_500_000)
+    expect(await waits()).toBe(true)
+    clock.advance(100_000)
+    expect(await waits()).toBe(false)
+    finish()
+    await endless
+    await close()
+  })
 })
 
 describe('the files of Postgres', () => {

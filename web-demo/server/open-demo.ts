@@ -27,6 +27,8 @@ export type ShopOptions = {
   model: ModelSettings | null
   /** Where people open the desk, besides this machine's own names; others get no demo token. */
   origins?: readonly string[]
+  /** Milliseconds after which no file of the database, its log or its backups holds an erased row. Default: not stated. */
+  filesGoneAfterMs?: number
   log?: (line: LogLine) => void
 }
 
@@ -40,7 +42,8 @@ export type DemoOptions = ShopOptions & {
 }
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
-export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, model, origins, log}: ShopOptions) {
+export async function openShop(options: ShopOptions) {
+  const {dataDir, databaseUrl, beginAnew, onStopped, model, origins, filesGoneAfterMs, log} = options
   const database = await openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log})
   try {
     await openShopTables(database.sql)
@@ -56,6 +59,7 @@ export async function openShop({dataDir, databaseUrl, beginAnew, onStopped, mode
       layers: [refundReasons(database.sql)],
       memory: {policy: memoryPolicy},
       models: await gatewayModels(model),
+      ...(filesGoneAfterMs !== undefined && {erasure: {filesGoneAfterMs}}),
       // On a Postgres there may be other processes of this desk; a folder has one.
       sharesDatabase: databaseUrl !== undefined,
       ...(database.bus && {bus: database.bus}),
