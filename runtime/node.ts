@@ -6,6 +6,7 @@ import {localFeed} from './device/local-feed.ts'
 import type {MemoryChoice} from './device/memory-parts.ts'
 import {peopleFile} from './device/people-file.ts'
 import {personFolders} from './device/person-folders.ts'
+import type {RuntimeService} from './device/runtime-service.ts'
 import {documentProjection} from './documents/document-projection.ts'
 import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
 import type {Router} from './loop/route.ts'
@@ -20,6 +21,7 @@ import type {Environment} from './protocol/environment.ts'
 import {HoldfastError} from './protocol/errors.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import type {Person} from './protocol/person.ts'
+import type {Recovery} from './protocol/recovery.ts'
 import {serverUrl} from './protocol/server-url.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
 import {openDeviceStore} from './storage/recovery/open-device-store.ts'
@@ -76,7 +78,19 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
  */
 export interface NodeRuntime extends Runtime {
   readonly db: PGlite
+  /**
+   * What was found when the database of whoever is signed in was not as it had been left: what came back and what did
+   * not. Null when it was whole, and after `dismissRecovery`. [LOG-9]
+   *
+   * @example const recovery = await runtime.recovery()
+   * if (recovery) console.warn(recovery.cause, recovery.restored, recovery.lost)
+   */
+  recovery(): Promise<Recovery | null>
+  /** The person has read it. */
+  dismissRecovery(): Promise<void>
 }
+
+type Open = {db: PGlite; service: Pick<RuntimeService, 'storage' | 'dismissRecovery'>}
 
 /**
  * Opens a runtime in this Node process, over a folder or in memory.
@@ -93,7 +107,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const folders = personFolders(dataDir)
   const index = dataDir.startsWith('memory://') ? memoryPeople() : peopleFile(resolve(dataDir))
   const link = linkOf(sync, tokens)
-  const open = async (place: Place, person: Person | null): Promise<Opened<PGlite>> => {
+  const open = async (place: Place, person: Person | null): Promise<Opened<Open>> => {
     const database = await folders.open(place)
     const feed = localFeed()
     const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection]))
@@ -116,7 +130,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
     const edits = new Set<EditOutbox>()
     return {
       parts: {service: device.service, listen: feed.listen, onOwnerChange: () => () => undefined, environment, edits},
-      extra: database.db,
+      extra: {db: database.db, service: device.service},
       async close() {
         await flushEdits(edits)
         await device.close()
@@ -124,7 +138,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
       },
     }
   }
-  const persons: Persons<PGlite> = new Persons<PGlite>({
+  const persons: Persons<Open> = new Persons<Open>({
     index,
     open,
     remove: place => folders.remove(place),
@@ -139,15 +153,20 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   return {
     ...runtimeOfPersons(persons),
     get db() {
-      const {current} = persons
-      if (current) return current.extra
-      throw new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
+      return openOf(persons).db
     },
+    recovery: async () => (await openOf(persons).service.storage()).recovery,
+    dismissRecovery: () => openOf(persons).service.dismissRecovery(),
     async close() {
       await persons.close()
       await folders.close()
     },
   }
+}
+
+function openOf({current}: Persons<Open>): Open {
+  if (current) return current.extra
+  throw new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
 }
 
 function nullWhenNobody(error: unknown): null {

@@ -3,6 +3,7 @@ import type {RunLoop} from '../loop/run-loop.ts'
 import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import type {DeviceId} from '../protocol/ids.ts'
 import {type LoggedError, type LogLine, loggedError, openLog, refusedByCode} from '../protocol/log-line.ts'
+import type {Recovery} from '../protocol/recovery.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {sessionFields} from '../protocol/telemetry.ts'
 import type {EventVerdict} from '../protocol/wire.ts'
@@ -18,6 +19,8 @@ export type DeviceLog = {
   watch(log: SessionLog, loop: RunLoop): void
   refusedForGood(state: SessionState, error: HoldfastError): void
   rejected(state: SessionState, verdicts: readonly EventVerdict[]): void
+  /** The database was not as it had been left. [LOG-9] */
+  recovered(recovery: Recovery | null): void
 }
 
 type Parts = {
@@ -34,6 +37,16 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
   const failures = new WeakMap<Logged, LoggedError>()
 
   return {
+    recovered: recovery => {
+      if (!recovery) return
+      const {cause, restored, refilling, lost} = recovery
+      log('storage.recovered', {
+        'holdfast.recovery_cause': cause,
+        'holdfast.events_restored': restored,
+        'holdfast.events_refilling': refilling,
+        'holdfast.events_lost': lost ?? 'unknown',
+      })
+    },
     stepDone: (step, {state}) => {
       if (step.do === 'start-run') log('run.started', fieldsOf(state))
       if (step.do === 'resume-run') log('run.resumed', fieldsOf(state))

@@ -159,6 +159,7 @@ class DeviceRuntime {
     this.#memory = this.#openMemory()
     const tenant = () => parts.owner.get()?.tenant ?? null
     this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
+    this.#log.recovered(this.#storage.state.recovery)
     this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#registryCopy = new KeptUp(() => this.#registry.refresh(), environment)

@@ -1,14 +1,17 @@
 import {mkdir, open, readFile, rename} from 'node:fs/promises'
 import {join} from 'node:path'
 import {nobodyYet, type People, type PeopleIndex, peopleSchema} from '../page/people.ts'
+import {HoldfastError} from '../protocol/errors.ts'
+import {unreadable} from '../storage/pglite/check-files.ts'
 
 const fileName = 'people.json'
+const draftName = `${fileName}.new`
 
 /** Keeps the index in a folder that one process holds; a change is written aside and renamed, so no half of it is read. */
 export function peopleFile(folder: string): PeopleIndex {
   let turn: Promise<People> | null = null
   const read = async (): Promise<People> => {
-    const text = await readFile(join(folder, fileName), 'utf8').catch(whenMissing)
+    const text = await readFile(join(folder, fileName), 'utf8').catch(error => whenMissing(folder, error))
     if (text === null) return nobodyYet
     const people = peopleSchema.safeParse(parsed(text))
     // Each database says itself whose it is; what is lost with a damaged index is who was there last.
@@ -32,8 +35,12 @@ export function peopleFile(folder: string): PeopleIndex {
 }
 
 async function write(folder: string, people: People): Promise<void> {
+  await replace(folder, people).catch(error => Promise.reject(named(folder, error)))
+}
+
+async function replace(folder: string, people: People): Promise<void> {
   await mkdir(folder, {recursive: true})
-  const draft = join(folder, `${fileName}.new`)
+  const draft = join(folder, draftName)
   const file = await open(draft, 'w')
   try {
     await file.writeFile(JSON.stringify(people))
@@ -44,9 +51,13 @@ async function write(folder: string, people: People): Promise<void> {
   await rename(draft, join(folder, fileName))
 }
 
-function whenMissing(error: NodeJS.ErrnoException): null {
+function whenMissing(folder: string, error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
-  throw error
+  throw named(folder, error)
+}
+
+function named(folder: string, error: unknown): HoldfastError {
+  return HoldfastError.from(unreadable(folder, `the file ${fileName}`, error) ?? error)
 }
 
 function parsed(text: string): unknown {

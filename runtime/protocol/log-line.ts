@@ -36,6 +36,10 @@ export const logEvents = {
   'bus.lost': ['warn', 'The connection that pokes between processes travel on is gone; it is opened again.'],
   'bus.restored': ['info', 'Pokes between processes travel again; whatever was missed meanwhile is looked at.'],
   'sync.refused': ['warn', 'The server has refused what this device sent.'],
+  'storage.recovered': [
+    'warn',
+    'The database of this device was not as it had been left; what was found was restored.',
+  ],
   'storage.fault': ['error', 'A session rests: its database does not take what would have to be written.'],
 } as const satisfies Record<string, readonly [LogLevel, string]>
 

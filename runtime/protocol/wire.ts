@@ -82,6 +82,9 @@ export const verdictSchema = z.discriminatedUnion('status', [
 ])
 export type EventVerdict = z.infer<typeof verdictSchema>
 
+/** `error.details.clash` of an event whose number the same device has given to another one; it may be numbered anew. */
+export const deviceSeqClash = 'device_seq'
+
 export const pushAnswerSchema = z.strictObject({verdicts: z.array(verdictSchema), head: z.int().nonnegative()})
 export type PushAnswer = z.infer<typeof pushAnswerSchema>
 

@@ -143,6 +143,8 @@ export interface UnitOfWork extends BlobReads {
   append(events: readonly LoggedEvent[], head: number): Promise<void>
   /** Saves or upgrades events, no two of one id, to confirmed at their seqs. */
   confirm(events: readonly LoggedEvent[]): Promise<void>
+  /** Gives pending events of one session the numbers that they carry now, in place of those that they had. */
+  renumber(session: SessionId, events: readonly LoggedEvent[]): Promise<void>
   /** Keeps a refused event where it stood, with the reason. [SYNC-2] */
   reject(id: EventId, reason: string, head: number): Promise<void>
   /** Keeps events that can no longer be confirmed, as one divergence, unless it is too little to ask about. */

@@ -79,6 +79,14 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
 
 function unitOfWork(tx: Transaction): UnitOfWork {
   return {
+    renumber: async (session, events) => {
+      for (const event of events) {
+        await tx.query(
+          `update holdfast_events set device_seq = $3, body = $4 where id = $1 and session = $2 and status = 'pending'`,
+          [event.id, session, event.deviceSeq, JSON.stringify(event)],
+        )
+      }
+    },
     append: async (events, head) => {
       const rows = events.map(event => ({event, status: 'pending' as const, place: endOfLog, basedOn: head}))
       await insertEvents(tx, rows, '')

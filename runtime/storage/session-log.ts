@@ -227,6 +227,31 @@ export class SessionLog {
     return this.#exclusively(() => this.store.transaction(unit => unit.saveBlob(this.id, {...blob, state: 'sent'})))
   }
 
+  /**
+   * A database that was restored from an older copy has given numbers again that the server knows of other events. What
+   * is pending gets the next free ones, in the same order: the server has none of it, and nothing else names it by number.
+   * [LOG-2, LOG-9]
+   */
+  renumber(): Promise<void> {
+    return this.#exclusively(async () => {
+      const next = await this.store.transaction(async unit => {
+        const pending = await unit.pending(this.id)
+        const own = pending.filter(({device}) => device === this.device)
+        const used = [this.#record.deviceSeq, this.#record.confirmed.written[this.device] ?? 0]
+        const last = Math.max(...used, ...own.map(({deviceSeq}) => deviceSeq ?? 0))
+        await unit.renumber(
+          this.id,
+          own.map((event, i) => ({...event, deviceSeq: last + 1 + i})),
+        )
+        const record = await this.#refold(unit, this.#record.confirmed, [])
+        const counted = {...record, deviceSeq: last + own.length}
+        await unit.save(counted)
+        return counted
+      })
+      this.#become(next)
+    })
+  }
+
   /** Keeps what the server refused, with its reasons, and folds the session without it. [SYNC-2] */
   reject(rejections: readonly Rejection[]): Promise<void> {
     return this.#exclusively(async () => {

@@ -7,7 +7,8 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {SessionLog} from '../storage/session-log.ts'
 import {lackingBlobs, sendBlobs, untilBlobs} from './blob-sync.ts'
 import {LinePace} from './line-pace.ts'
-import {acceptedInOrder, rejections} from './read-verdicts.ts'
+import {acceptedInOrder, isSetBack, rejections} from './read-verdicts.ts'
+import {requireSameRecord, serverBehind} from './server-behind.ts'
 import type {ServerLink} from './server-link.ts'
 
 type SyncOptions = {
@@ -20,6 +21,9 @@ type SyncOptions = {
   onNoRoom?: () => void
 }
 
+/** A copy of this database may be counting at the same time; after that what is refused is kept with its reason. */
+const mostRenumbered = 3
+
 /**
  * Brings one session level with the server: pushes what is pending, oldest first, and pulls what is missing.
  * Restartable anywhere, since both halves only say again what the records say. [SYNC-1, SYNC-3, SYNC-4]
@@ -31,12 +35,15 @@ export async function syncSession(
   {pace = new LinePace(), onRejected, onPushed, onNoRoom}: SyncOptions = {},
 ): Promise<void> {
   let sentAgain = false
+  let renumbered = 0
   for (;;) {
     const events = untilBlobs(await store.pending(log.id, limits.batchEvents))
     const batch = withinBytes(events.map(asStored), pace.bytes)
     if (batch.length === 0) break
     await sendBlobs(link, store, log.id, events, onNoRoom)
+    const before = log.head
     const {verdicts, head} = await pace.measure(() => link.push(log.id, batch))
+    await requireSameRecord(store, log, {before, head, verdicts})
     if (verdicts.some(({status}) => status === 'accepted')) onPushed?.(head)
     const lacking = lackingBlobs(verdicts)
     for (const id of lacking) await store.markBlob(log.id, id, 'unsent')
@@ -50,6 +57,11 @@ export async function syncSession(
     await log.receive(acceptedInOrder(batch, verdicts))
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log, pace)
+    if (isSetBack(verdicts) && renumbered < mostRenumbered) {
+      await log.renumber()
+      renumbered += 1
+      continue
+    }
     const refused = rejections(verdicts)
     await log.reject(refused)
     if (refused.length > 0) onRejected?.(verdicts)
@@ -77,6 +89,7 @@ export function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace(
 async function pullNewPage(link: ServerLink, log: SessionLog, pace: LinePace): Promise<boolean> {
   const before = log.head
   const page = await pace.measure(() => link.pull(log.id, before, pace.bytes))
+  if (page.head < before) throw serverBehind()
   await log.receive(page.events)
   // A server that says "more" but sends nothing new must not make us loop.
   return page.more && log.head > before

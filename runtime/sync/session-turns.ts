@@ -7,6 +7,7 @@ import type {SessionLog} from '../storage/session-log.ts'
 import {retryPauseMs} from './back-off.ts'
 import {sendLeftBlobs} from './blob-sync.ts'
 import {LinePace} from './line-pace.ts'
+import {isServerBehind, requireKnownHead, serverBehind} from './server-behind.ts'
 import type {ServerLink} from './server-link.ts'
 import {pullPage, syncSession} from './session-sync.ts'
 
@@ -48,6 +49,8 @@ export class SessionTurns {
   /** Sessions that are not tried again by themselves until the connection is a new one than the one named here. */
   readonly #refused = new Map<SessionId, number>()
   #connection = 0
+  /** The connection on which the server was last seen to have what is confirmed here. */
+  readonly #known = new Map<SessionId, number>()
   readonly #failures = new Map<SessionId, number>()
   /** Heads that the server named in turns that failed: nobody says them again. [SYNC-3] */
   readonly #heads = new Map<SessionId, number>()
@@ -119,6 +122,7 @@ export class SessionTurns {
     const before = log.head
     // What is only here is not known there yet: to pull it would fail, and nothing would ever be pushed.
     if (log.head < head && !isOnlyHere(log)) await pullPage(link, log, this.#pace)
+    await this.#requireSameRecord(log)
     await syncSession(link, store, log, {
       pace: this.#pace,
       onRejected: verdicts => onRejected?.(log, verdicts),
@@ -131,6 +135,16 @@ export class SessionTurns {
     return log.head < head && log.head > before
   }
 
+  /** Once a connection, and only when something is to be sent: the server may have been restored meanwhile. */
+  async #requireSameRecord(log: SessionLog): Promise<void> {
+    const {link, store} = this.parts
+    if (log.head === 0 || this.#known.get(log.id) === this.#connection) return
+    if ((await store.pendingIds(log.id, 1)).length === 0) return
+    const connection = this.#connection
+    await requireKnownHead(link, store, log)
+    this.#known.set(log.id, connection)
+  }
+
   async #pullRefused(log: SessionLog, head: number): Promise<'level' | 'more'> {
     const before = log.head
     if (before >= head) return 'level'
@@ -139,6 +153,13 @@ export class SessionTurns {
     // The server had taken it after all.
     if ((await this.parts.store.pending(log.id, 1)).length === 0) this.#went(log.id)
     return log.head < head && log.head > before ? 'more' : 'level'
+  }
+
+  /** Nothing is sent of this session until there is a new connection. */
+  refuse(session: SessionId, error: HoldfastError, connection = this.#connection): void {
+    this.#refused.set(session, connection)
+    this.#cancelRetry(session)
+    this.parts.onRefused(session, error)
   }
 
   #went(session: SessionId): void {
@@ -155,11 +176,9 @@ export class SessionTurns {
 
   async #failed(session: SessionId, error: HoldfastError, connection: number): Promise<void> {
     if (this.#closed) return
-    if (HoldfastError.is(error, ...forGood)) {
-      this.#refused.set(session, connection)
-      this.#cancelRetry(session)
-      this.parts.onRefused(session, error)
-      return
+    if (isServerBehind(error) || HoldfastError.is(error, ...forGood)) {
+      const log = await this.parts.openLog(session)
+      return this.refuse(session, error.code === 'not_found' && log.head > 0 ? serverBehind(error) : error, connection)
     }
     if (HoldfastError.is(error, 'erased') && (await succeeds(this.parts.erased(session, error)))) return
     const outOfReach = isOutOfReach(error)

@@ -10,6 +10,7 @@ import {ConnectionLoop} from './connection-loop.ts'
 import type {CuttableLink} from './http-link.ts'
 import {Identity, type IdentityParts} from './identify.ts'
 import {PokeCheck} from './poke-check.ts'
+import {serverBehind} from './server-behind.ts'
 import {SessionQueue} from './session-queue.ts'
 import {SessionTurns, type TurnEvents} from './session-turns.ts'
 
@@ -169,12 +170,15 @@ export class SyncClient {
     await this.#identity.know()
     // A copy that is refreshed late is only older; nothing here waits for it.
     this.parts.onMissed()
+    // Read before the question: what is confirmed while it is under way says nothing about the answer.
+    const confirmed = new Map((await this.parts.store.sessions()).map(one => [one.id, one.confirmed.head]))
     const {sessions, erased} = await link.sessions(device)
     // First what must go, so that nothing of it is sent or built upon.
     if (erased.length > 0) await this.#purge(erased)
     this.#loop.answered()
     for (const {id, head} of sessions) {
-      if ((await openLog(id)).head < head) this.#queue.add(id, {head})
+      if ((confirmed.get(id) ?? 0) > head) this.#turns.refuse(id, serverBehind())
+      else if ((await openLog(id)).head < head) this.#queue.add(id, {head})
     }
     await this.#pushEach(why === 'hello')
   }

@@ -54,7 +54,14 @@ async function slotsAsOf(tx: SqlQuery, key: SessionKey, session: SessionId, seq:
 async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Known> {
   const [first] = events
   if (!first)
-    return {events: new Map(), deviceSeqs: new Map(), runs: new Set(), calls: new Set(), operations: new Set()}
+    return {
+      events: new Map(),
+      deviceSeqs: new Map(),
+      setBack: new Set(),
+      runs: new Set(),
+      calls: new Set(),
+      operations: new Set(),
+    }
   const ids = events.map(event => event.id)
   const rows = await tx.query<{session: string; seq: number; id: string; content_hash: string}>(
     `SELECT session, seq, id, content_hash FROM hf_events WHERE tenant = $1 AND id IN (${placeholders(ids.length, 1)})`,
@@ -65,6 +72,7 @@ async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): P
       rows.map(row => [row.id as EventId, {session: row.session, seq: Number(row.seq), hash: row.content_hash}]),
     ),
     deviceSeqs: await takenDeviceSeqs(tx, key, events),
+    setBack: new Set(),
     runs: new Set(await takenIds<RunId>(tx, key, 'hf_runs', startedRuns(events))),
     calls: new Set(await takenIds<CallId>(tx, key, 'hf_calls', events.flatMap(callsIn))),
     operations: new Set(await takenIds<OperationId>(tx, key, 'hf_operations', proposedOperations(events))),

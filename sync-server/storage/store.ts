@@ -128,6 +128,8 @@ export type Known = {
   events: Map<EventId, {session: string; seq: number; hash: string}>
   /** Which event took a device's sequence number in this session. */
   deviceSeqs: Map<string, EventId>
+  /** Devices of which this batch holds a number that is taken: their database was set back. */
+  setBack: Set<DeviceId>
   runs: Set<RunId>
   calls: Set<CallId>
   operations: Set<OperationId>

@@ -46,6 +46,7 @@ function knownOf({log}: Server, batch: readonly Event[]): Known {
   const named = log.filter(event => event.kind === 'run.started' || event.kind === 'operation.proposed')
   return {
     events: new Map(stored.map(event => [event.id, {session, seq: event.seq, hash: event.id}])),
+    setBack: new Set(),
     deviceSeqs: new Map(stored.map(event => [deviceSeqKey(event.device, event.deviceSeq), event.id])),
     runs: new Set(named.flatMap(event => (event.kind === 'run.started' && event.run ? event.run : []))),
     calls: new Set(log.flatMap(callsIn)),

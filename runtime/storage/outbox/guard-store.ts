@@ -114,6 +114,10 @@ function watched(unit: UnitOfWork, written: Written): UnitOfWork {
       await unit.confirm(events)
       written.confirm(events)
     },
+    renumber: async (session, events) => {
+      await unit.renumber(session, events)
+      written.renew(session)
+    },
     reject: async (id, reason, head) => {
       const [event] = await unit.byIds([id])
       await unit.reject(id, reason, head)

@@ -4,6 +4,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
  * Why a folder does not open.
  * - `unreadable`, `no_room`, `no_memory`: the system refuses access or resources. It says nothing about the data.
  * - `version`, `layout`: whole, but made by a build that this one cannot read.
+ * - `newer`: whole, but made by a newer Postgres. It is never set aside: the newer build can go on with it.
  * - `gone`, `cut`, `damaged`, `other_database`, `marker`: proven damage.
  */
 export type OpenFault =
@@ -12,6 +13,7 @@ export type OpenFault =
   | 'no_memory'
   | 'version'
   | 'layout'
+  | 'newer'
   | 'gone'
   | 'cut'
   | 'damaged'
@@ -24,6 +26,7 @@ const codes = {
   no_memory: 'unavailable',
   version: 'misconfigured',
   layout: 'misconfigured',
+  newer: 'version_mismatch',
   gone: 'database_damaged',
   cut: 'database_damaged',
   damaged: 'database_damaged',
@@ -53,6 +56,8 @@ function waysOn(fault: OpenFault): string {
       return 'Nothing was changed. Make room on the disk.'
     case 'no_memory':
       return 'Nothing was changed. Give this process more memory.'
+    case 'newer':
+      return 'Nothing was changed. Start the newer build that wrote it.'
     case 'version':
     case 'layout':
       return "Nothing was changed. Start the build that wrote it, restore a backup of this build, or begin anew with `onDamage: 'begin_anew'`."

@@ -6,6 +6,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {type RecoveryCause, recoveryCauseSchema} from '../../protocol/recovery.ts'
 import type {Handle} from '../one-file/handle.ts'
 import {outboxFiles} from '../outbox/outbox-files.ts'
+import {unreadable} from './check-files.ts'
 import type {DeviceDatabase, Previous} from './device-database.ts'
 import {nodeHandle} from './node-handle.ts'
 import {openNodeDatabase} from './open-node.ts'
@@ -56,13 +57,20 @@ export async function openDeviceFolder(dataDir: string, onStopped?: Stopped): Pr
     await rm(join(folder, suspectFile), {force: true})
     const previous = await previousIn(folder)
     await removeExpired(folder, previous?.setAside ?? null)
-    const [first, second] = ['outbox.0', 'outbox.1'].map(name => nodeHandle(join(folder, name))) as [Handle, Handle]
-    const outbox = outboxFiles([first, second])
+    const outbox = outboxFiles([outboxHandle(folder, 'outbox.0'), outboxHandle(folder, 'outbox.1')])
     const close = () => outbox.close().finally(opened.close)
     return {db: opened.db, storage: 'folder', fresh: opened.fresh, outbox, previous, close}
   } catch (error) {
     await opened.close()
     throw HoldfastError.from(error)
+  }
+}
+
+function outboxHandle(folder: string, name: string): Handle {
+  try {
+    return nodeHandle(join(folder, name))
+  } catch (error) {
+    throw unreadable(folder, `the file ${name}`, error) ?? error
   }
 }
 

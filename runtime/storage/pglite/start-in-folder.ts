@@ -67,7 +67,9 @@ async function ruleOut(place: DatabasePlace, error: unknown): Promise<void> {
   if (!isPlausible(found)) throw cannotOpen(folder, 'damaged', 'its file global/pg_control is garbled', error)
   if (found.major !== expected.major || found.control !== expected.control || found.catalog !== expected.catalog) {
     const [theirs, ours] = [found, expected].map(({major, catalog}) => `Postgres ${major} (catalogue ${catalog})`)
-    throw cannotOpen(folder, 'version', `it was made by ${theirs}, and this build has ${ours}`, error)
+    // Not by PG_VERSION: one flipped bit makes that a newer one, too.
+    const fault = found.catalog > expected.catalog && found.control >= expected.control ? 'newer' : 'version'
+    throw cannotOpen(folder, fault, `it was made by ${theirs}, and this build has ${ours}`, error)
   }
 }
 
