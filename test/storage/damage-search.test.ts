@@ -1,4 +1,5 @@
 import {beforeAll, expect, test} from 'vitest'
+import {damageOutcome} from '../support/damage-outcome.ts'
 import type {MemoryOpfs} from '../support/memory-opfs.ts'
 import {type LeftDevice, leaveDevice, openStoredDevice} from '../support/stored-device.ts'
 
@@ -11,7 +12,6 @@ const stride = Number(process.env.HOLDFAST_DEEP ?? 0)
 
 type Way = 'cut' | 'zero' | 'flip'
 type Damage = {file: string; way: Way | 'remove'; at: number}
-type Outcome = 'as it was' | 'told' | 'SILENT' | 'LOST' | 'FALSE'
 
 const boundary = 4096
 let left: LeftDevice
@@ -65,25 +65,6 @@ function damaged({file, way, at}: Damage): MemoryOpfs {
   return opfs
 }
 
-/** What a person finds: everything, or less and is told, and never a word that nobody said. */
-async function outcomeOf(damage: Damage): Promise<Outcome> {
-  const device = await openStoredDevice(damaged(damage))
-  const {own, shared} = left
-  const mine = await device.texts(own.session)
-  const theirs = await device.texts(shared.session)
-  const log = await device.log(shared.session)
-  const behind = log.isBehind
-  await log.receive(shared.page)
-  const refilled = await device.texts(shared.session)
-  const {recovery} = device
-  await device.close()
-  if ([...mine, ...theirs].some(text => ![...own.texts, ...shared.texts].includes(text))) return 'FALSE'
-  if (mine.join() !== own.texts.join()) return recovery?.lost === 0 || !recovery ? 'LOST' : 'told'
-  if (refilled.join() !== shared.texts.join()) return 'LOST'
-  if (theirs.length < shared.texts.length && !(behind && recovery)) return 'SILENT'
-  return recovery ? 'told' : 'as it was'
-}
-
 test(
   '[LOG-9] whatever one file of a device has suffered, no acknowledged event is lost, and nothing is missing in silence',
   async () => {
@@ -91,7 +72,9 @@ test(
     const bad: string[] = []
     for (const damage of stride > 0 ? everyDamage().filter((_, i) => i % stride === 0) : sample()) {
       const {file, way, at} = damage
-      const outcome = await outcomeOf(damage).catch(error => `fails: ${String(error)}`)
+      const outcome = await openStoredDevice(damaged(damage))
+        .then(device => damageOutcome(device, left))
+        .catch(error => `fails: ${String(error)}`)
       const name = file.split('/').at(-1)!
       const row = table[`${name} ${way}`] ?? {}
       table[`${name} ${way}`] = {...row, [outcome]: (row[outcome] ?? 0) + 1}

@@ -54,7 +54,7 @@ export async function openStoredDevice(opfs: MemoryOpfs, {tookOver = false} = {}
   }
 }
 
-async function deviceOn(database: DeviceDatabase, stopped: HoldfastError[]): Promise<StoredDevice> {
+export async function deviceOn(database: DeviceDatabase, stopped: HoldfastError[]): Promise<StoredDevice> {
   const storage = await openDeviceStore(database, env, [documentProjection])
   const {store} = storage
   const {id: device} = await store.device()
@@ -80,22 +80,28 @@ export function fromServer(texts: readonly string[]): {session: SessionId; page:
   return {session: desk.names.session, page: confirmed(events) as Event[]}
 }
 
-export type LeftDevice = {
-  opfs: MemoryOpfs
-  device: string
+export type LeftSessions = {
   /** Of another device: all of it is confirmed. */
   shared: {session: SessionId; page: Event[]; texts: string[]}
   /** Of this device: the server has nothing of it. */
   own: {session: SessionId; texts: string[]}
 }
 
-/**
- * The files of a device that was killed: confirmed messages and a pending one in checkpointed pages, and one more of each
- * in the write-ahead log only.
- */
+export type LeftDevice = LeftSessions & {opfs: MemoryOpfs; device: string}
+
+/** The files of a device that was killed, with what `writeSessions` writes. */
 export async function leaveDevice(): Promise<LeftDevice> {
   const opfs = new MemoryOpfs()
   const first = await openStoredDevice(opfs)
+  const sessions = await writeSessions(first)
+  const {id: device} = await first.store.device()
+  const left = opfs.copy()
+  await first.close()
+  return {opfs: left, device, ...sessions}
+}
+
+/** Confirmed messages and a pending one in checkpointed pages, and one more of each in the write-ahead log only. */
+export async function writeSessions(first: StoredDevice): Promise<LeftSessions> {
   const server = Array.from({length: 41}, (_, i) => `confirmed ${i} ${'x'.repeat(300)}`)
   const {session, page} = fromServer(server)
   const shared = await first.log(session)
@@ -106,12 +112,7 @@ export async function leaveDevice(): Promise<LeftDevice> {
   await first.database.db.query('checkpoint')
   await log.append(maya, [message('in the log only')])
   await shared.receive(page.slice(-1))
-  const {id: device} = await first.store.device()
-  const left = opfs.copy()
-  await first.close()
   return {
-    opfs: left,
-    device,
     shared: {session, page, texts: server},
     own: {session: own, texts: ['in a page', 'in the log only']},
   }

@@ -6,6 +6,8 @@ const [store, notes] = ['records', 'notes']
 export interface NotedOutbox extends OutboxStorage {
   note(): Promise<unknown>
   writeNote(value: unknown): Promise<void>
+  /** Calls `listener` when the browser closes the database, as it does when it deletes the data of the site. */
+  onClosed(listener: () => void): void
 }
 
 /** An outbox in a database of IndexedDB of its own, for browsers whose OPFS has no synchronous handles. */
@@ -51,6 +53,9 @@ export async function outboxInIndexedDb(name: string): Promise<NotedOutbox> {
       const transaction = db.transaction(notes, 'readwrite', {durability: 'strict'})
       transaction.objectStore(notes).put(value, 'note')
       await completed(transaction)
+    },
+    onClosed(listener) {
+      db.onclose = listener
     },
     async close() {
       db.close()

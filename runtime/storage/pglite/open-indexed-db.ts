@@ -4,7 +4,9 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {recoveryCauseSchema} from '../../protocol/recovery.ts'
 import {type NotedOutbox, outboxInIndexedDb} from '../outbox/outbox-indexed-db.ts'
 import type {DeviceDatabase, Previous} from './device-database.ts'
+import {stopDatabase} from './fail-stop.ts'
 import {readGeneration, writeGeneration} from './generation.ts'
+import {type PresentOutbox, presentIndexedDb} from './indexed-db-presence.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {startForSalvage, startPGlite} from './start-pglite.ts'
 
@@ -12,11 +14,20 @@ import {startForSalvage, startPGlite} from './start-pglite.ts'
 const noteSchema = z.object({
   number: z.int().positive(),
   suspect: z.string().optional(),
+  /** The browser deleted it while it was open. */
+  cleared: z.literal(true).optional(),
   salvage: z.object({number: z.int().positive(), cause: recoveryCauseSchema, detail: z.string()}).optional(),
 })
 type Note = z.infer<typeof noteSchema>
 
-type Place = {name: string; outbox: NotedOutbox; prepared(): Promise<Blob>; onStopped: Stopped | undefined}
+type Place = {
+  name: string
+  outbox: NotedOutbox
+  prepared(): Promise<Blob>
+  onStopped: Stopped | undefined
+  /** Set while the database is open. */
+  watched: PresentOutbox | null
+}
 type Opened = {db: PGlite; fresh: boolean; note: Note}
 
 /**
@@ -28,15 +39,25 @@ export async function openIndexedDb(
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
 ): Promise<DeviceDatabase> {
-  const outbox = await outboxInIndexedDb(`holdfast-${name}-outbox`)
-  const place = {name, outbox, prepared, onStopped}
+  const outboxName = `holdfast-${name}-outbox`
+  const reopen = () => outboxInIndexedDb(outboxName)
+  const outbox = await reopen()
+  const place: Place = {name, outbox, prepared, onStopped, watched: null}
   try {
     const {db, fresh, note} = await openDatabase(place)
+    const watched = presentIndexedDb({
+      outbox,
+      names: [outboxName, `/pglite/${placeOf(name, note.number)}`],
+      reopen,
+      note: {number: note.number, cleared: true} satisfies Note,
+      onGone: error => stopDatabase(db, error),
+    })
+    place.watched = watched
     const close = async () => {
       await db.close()
-      await outbox.close()
+      await watched.close()
     }
-    return {db, storage: 'indexeddb', fresh, outbox, previous: previousOf(place, note), close}
+    return {db, storage: 'indexeddb', fresh, outbox: watched, previous: previousOf(place, note), close}
   } catch (error) {
     await outbox.close()
     throw error
@@ -49,10 +70,12 @@ async function openDatabase(place: Place): Promise<Opened> {
   const last = numbers.at(-1) ?? 0
   const note = parsed.success ? parsed.data : {number: last}
   if (note.number === 0) return begin(place, 1, null)
-  const giveUp = (cause: 'damaged' | 'emptied', detail: string) =>
+  const giveUp = (cause: 'damaged' | 'emptied' | 'cleared', detail: string) =>
     begin(place, Math.max(last, note.number) + 1, {number: note.number, cause, detail})
   if (note.suspect) return giveUp('damaged', note.suspect)
-  if (!numbers.includes(note.number)) return giveUp('emptied', 'The database is not there.')
+  if (!numbers.includes(note.number)) {
+    return giveUp(note.cleared ? 'cleared' : 'emptied', 'The database is not there.')
+  }
   try {
     return {db: await openExisting(place, note), fresh: false, note}
   } catch (error) {
@@ -83,11 +106,17 @@ async function begin(place: Place, number: number, salvage: NonNullable<Note['sa
   return {db, fresh: true, note}
 }
 
-function noting({outbox, onStopped}: Place, note: Note): Stopped {
+/** What stops the database may be that it was deleted: then the outbox is kept first, since a stop ends this worker. */
+function noting(place: Place, note: Note): Stopped {
   return error => {
-    const damaged = HoldfastError.is(error, 'database_damaged')
-    const noted = damaged ? outbox.writeNote({...note, suspect: String(error.details.why)}) : Promise.resolve()
-    void noted.finally(() => onStopped?.(error))
+    const noted = async () => {
+      if (await place.watched?.look()) return
+      if (!HoldfastError.is(error, 'database_damaged')) return
+      await place.outbox.writeNote({...note, suspect: String(error.details.why)})
+    }
+    void noted()
+      .catch(() => undefined)
+      .finally(() => place.onStopped?.(error))
   }
 }
 

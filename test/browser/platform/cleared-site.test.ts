@@ -14,6 +14,79 @@ async function clearSiteData(page: Page): Promise<void> {
   await tools.send('Storage.clearDataForOrigin', {origin: new URL(page.url()).origin, storageTypes: 'all'})
 }
 
+/** As a page of the same origin can do it; Chromium refuses what is open, and may have removed the rest by then. */
+const removeFiles = (page: Page) =>
+  page.evaluate(async () => {
+    const root = await navigator.storage.getDirectory()
+    return root.removeEntry('holdfast', {recursive: true}).then(
+      () => 'removed',
+      error => String(error.name),
+    )
+  })
+
+/** Each file and folder that can be removed, one by one, the deepest first. */
+const removeEach = (page: Page) =>
+  page.evaluate(async () => {
+    const removed: string[] = []
+    const empty = async (folder: FileSystemDirectoryHandle, path: string) => {
+      const entries = folder as unknown as {values(): AsyncIterable<FileSystemHandle>}
+      for await (const entry of entries.values()) {
+        const name = `${path}/${entry.name}`
+        if (entry.kind === 'directory') await empty(entry as FileSystemDirectoryHandle, name)
+        await folder.removeEntry(entry.name, {recursive: true}).then(
+          () => removed.push(name),
+          () => undefined,
+        )
+      }
+    }
+    await empty(await navigator.storage.getDirectory(), '')
+    return removed
+  })
+
+describe('a page removes the files of the database while it is open', () => {
+  test.each([
+    ['at once', removeFiles],
+    ['one by one', removeEach],
+  ])('[LOG-9] %s: what was acknowledged before and after it is there after a reload', async (how, remove) => {
+    const name = `removed-${how.replaceAll(' ', '-')}`
+    const page = await site.openTab(name)
+    await insert(page, 'before')
+    await remove(page)
+    await insert(page, 'after')
+    await page.reload()
+    await connect(page, name)
+    expect(await ids(page)).toEqual(['after', 'before'])
+    expect(await opened(page)).toMatchObject({kept: ['before', 'after']})
+  })
+})
+
+describe('the data of a site that has only IndexedDB is deleted while a page has the database open', () => {
+  test('[LOG-9] what was acknowledged and not sent is kept in a new outbox, and the next opening is told', async () => {
+    const page = await site.openTab('cleared-idb', {withoutOpfs: true})
+    await insert(page, 'before')
+    await clearSiteData(page)
+    await expect.poll(() => opened(page)).toMatchObject({storage: 'indexeddb', recovered: 'cleared', kept: ['before']})
+    await insert(page, 'after')
+    await page.reload()
+    await connect(page, 'cleared-idb', {withoutOpfs: true})
+    expect(await opened(page)).toMatchObject({storage: 'indexeddb', kept: ['before', 'after']})
+    expect(await ids(page)).toContain('after')
+  })
+
+  test('[LOG-9] a write at that very moment is acknowledged only once it is kept', async () => {
+    const page = await site.openTab('cleared-idb-writing', {withoutOpfs: true})
+    await page.evaluate(() => void window.insertForever('row'))
+    await page.waitForFunction(() => window.acknowledged.length > 3)
+    await clearSiteData(page)
+    await expect.poll(() => opened(page)).toMatchObject({recovered: 'cleared'})
+    const acknowledged = await page.evaluate(() => window.acknowledged)
+    await page.reload()
+    await connect(page, 'cleared-idb-writing', {withoutOpfs: true})
+    const {kept} = await opened(page)
+    expect(acknowledged.filter(id => !kept.includes(id))).toEqual([])
+  })
+})
+
 describe("the browser deletes the site's data while a page has the database open", () => {
   test('[LOG-9] what was acknowledged before and after it is there after a reload', async () => {
     const page = await site.openTab('cleared')

@@ -1,0 +1,110 @@
+import {HoldfastError} from '../../protocol/errors.ts'
+import type {NotedOutbox} from '../outbox/outbox-indexed-db.ts'
+
+const lookMs = 3_000
+/** After an acknowledged write the next ones trust the databases for so long. */
+const trustMs = 1_000
+
+type Held = {
+  outbox: NotedOutbox
+  /** Names of the databases that must exist. */
+  names: readonly string[]
+  /** Makes the outbox anew, after it was deleted. */
+  reopen(): Promise<NotedOutbox>
+  /** What the next opening is to know. */
+  note: unknown
+  onGone(error: HoldfastError): void
+}
+
+export interface PresentOutbox extends NotedOutbox {
+  /** Looks now, and resolves when what is to be kept is kept. */
+  look(): Promise<HoldfastError | null>
+}
+
+/**
+ * An outbox that watches whether its database and the one of Postgres still exist. A browser that deletes the data of a
+ * site closes both; what had been acknowledged and not sent is then written to a new outbox, and nothing is acknowledged
+ * any more until the database is opened again. [LOG-9, SYNC-5]
+ */
+export function presentIndexedDb(held: Held): PresentOutbox {
+  const {outbox, names, reopen, note, onGone} = held
+  /** A copy of the records, since nothing can be read from a database that was deleted. */
+  let kept: Uint8Array[] = []
+  let seenAt = 0
+  let ended: Promise<HoldfastError> | null = null
+
+  const arePresent = async () => {
+    const databases = await indexedDB.databases().catch(() => null)
+    // A question that fails says nothing about the databases.
+    if (!databases) return true
+    const found = new Set(databases.map(({name}) => name))
+    return names.every(name => found.has(name))
+  }
+
+  const end = async (): Promise<HoldfastError> => {
+    clearInterval(timer)
+    const message = 'The browser deleted the data of this site while it was open.'
+    const rescued = await rescue(reopen, kept, note).then(
+      () => true,
+      () => false,
+    )
+    const error = new HoldfastError('not_durable', message, {details: {rescued}})
+    onGone(error)
+    return error
+  }
+
+  const look = async (): Promise<HoldfastError | null> => {
+    if (ended) return ended
+    if (await arePresent()) {
+      seenAt = performance.now()
+      return null
+    }
+    ended ??= end()
+    return ended
+  }
+
+  /** A connection that the browser has closed refuses every transaction: the cause is what the look finds. */
+  const write = async (records: readonly Uint8Array[], work: () => Promise<void>) => {
+    try {
+      await work()
+    } catch (error) {
+      kept = [...records]
+      throw (await look()) ?? error
+    }
+    kept = [...records]
+    if (performance.now() - seenAt < trustMs) return
+    const gone = await look()
+    if (gone) throw gone
+  }
+
+  const timer = setInterval(() => void look(), lookMs)
+  outbox.onClosed(() => void look())
+  return {
+    ...outbox,
+    look,
+    get size() {
+      return outbox.size
+    },
+    async load() {
+      const loaded = await outbox.load()
+      kept = [...loaded.records]
+      return loaded
+    },
+    append: (record, options) => write([...kept, record], () => outbox.append(record, options)),
+    replace: records => write(records, () => outbox.replace(records)),
+    async close() {
+      clearInterval(timer)
+      await outbox.close()
+    },
+  }
+}
+
+async function rescue(reopen: Held['reopen'], records: readonly Uint8Array[], note: unknown): Promise<void> {
+  const fresh = await reopen()
+  try {
+    await fresh.replace(records)
+    await fresh.writeNote(note)
+  } finally {
+    await fresh.close()
+  }
+}
