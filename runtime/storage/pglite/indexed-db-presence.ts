@@ -4,6 +4,8 @@ import type {NotedOutbox} from '../outbox/outbox-indexed-db.ts'
 const lookMs = 3_000
 /** After an acknowledged write the next ones trust the databases for so long. */
 const trustMs = 1_000
+/** A deletion that has aborted a write is listed a little later, and may take what is written in its midst. */
+const settling = {looks: 10, paceMs: 100}
 
 type Held = {
   outbox: NotedOutbox
@@ -17,8 +19,8 @@ type Held = {
 }
 
 export interface PresentOutbox extends NotedOutbox {
-  /** Looks now, and resolves when what is to be kept is kept. */
-  look(): Promise<HoldfastError | null>
+  /** Looks after a failure, and resolves when what is to be kept is kept. */
+  lookAfterFailure(): Promise<HoldfastError | null>
 }
 
 /**
@@ -27,13 +29,15 @@ export interface PresentOutbox extends NotedOutbox {
  * any more until the database is opened again. [LOG-9, SYNC-5]
  */
 export function presentIndexedDb(held: Held): PresentOutbox {
-  const {outbox, names, reopen, note, onGone} = held
+  const {outbox, names, onGone} = held
   /** A copy of the records, since nothing can be read from a database that was deleted. */
   let kept: Uint8Array[] = []
   let seenAt = 0
+  let closed = false
   let ended: Promise<HoldfastError> | null = null
 
   const arePresent = async () => {
+    if (closed) return false
     const databases = await indexedDB.databases().catch(() => null)
     // A question that fails says nothing about the databases.
     if (!databases) return true
@@ -44,7 +48,7 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   const end = async (): Promise<HoldfastError> => {
     clearInterval(timer)
     const message = 'The browser deleted the data of this site while it was open.'
-    const rescued = await rescue(reopen, kept, note).then(
+    const rescued = await rescue(held, kept).then(
       () => true,
       () => false,
     )
@@ -63,13 +67,22 @@ export function presentIndexedDb(held: Held): PresentOutbox {
     return ended
   }
 
+  const lookAfterFailure = async () => {
+    for (let looks = 1; looks < settling.looks; looks++) {
+      const gone = await look()
+      if (gone) return gone
+      await pause()
+    }
+    return look()
+  }
+
   /** A connection that the browser has closed refuses every transaction: the cause is what the look finds. */
   const write = async (records: readonly Uint8Array[], work: () => Promise<void>) => {
     try {
       await work()
     } catch (error) {
       kept = [...records]
-      throw (await look()) ?? error
+      throw (await lookAfterFailure()) ?? error
     }
     kept = [...records]
     if (performance.now() - seenAt < trustMs) return
@@ -78,10 +91,13 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   }
 
   const timer = setInterval(() => void look(), lookMs)
-  outbox.onClosed(() => void look())
+  outbox.onClosed(() => {
+    closed = true
+    void look()
+  })
   return {
     ...outbox,
-    look,
+    lookAfterFailure,
     get size() {
       return outbox.size
     },
@@ -99,12 +115,38 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   }
 }
 
-async function rescue(reopen: Held['reopen'], records: readonly Uint8Array[], note: unknown): Promise<void> {
+/** @throws when the browser has taken every new outbox, too */
+async function rescue({reopen, note}: Held, records: readonly Uint8Array[]): Promise<void> {
+  for (let tries = 0; tries < settling.looks; tries++) {
+    const written = await keep(reopen, records, note).catch(() => false)
+    await pause()
+    if (written && (await isKept(reopen, records.length))) return
+  }
+  throw new HoldfastError('not_durable', 'The browser deletes every database of this site.')
+}
+
+async function keep(reopen: Held['reopen'], records: readonly Uint8Array[], note: unknown): Promise<true> {
   const fresh = await reopen()
   try {
     await fresh.replace(records)
     await fresh.writeNote(note)
+    return true
   } finally {
     await fresh.close()
   }
+}
+
+async function isKept(reopen: Held['reopen'], count: number): Promise<boolean> {
+  const fresh = await reopen()
+  try {
+    return (await fresh.load()).records.length === count && (await fresh.note()) !== undefined
+  } catch {
+    return false
+  } finally {
+    await fresh.close()
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, settling.paceMs))
 }

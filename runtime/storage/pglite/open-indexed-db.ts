@@ -110,7 +110,7 @@ async function begin(place: Place, number: number, salvage: NonNullable<Note['sa
 function noting(place: Place, note: Note): Stopped {
   return error => {
     const noted = async () => {
-      if (await place.watched?.look()) return
+      if (await place.watched?.lookAfterFailure()) return
       if (!HoldfastError.is(error, 'database_damaged')) return
       await place.outbox.writeNote({...note, suspect: String(error.details.why)})
     }
