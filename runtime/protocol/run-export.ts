@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import {type Envelope, envelopeSchema, type LoggedEvent, readLoggedEvent} from './event.ts'
+import {type Envelope, type LoggedEvent, loggedEnvelopeSchema, readLoggedEvent} from './event.ts'
 import {evolve} from './evolve.ts'
 import {type RunId, runIdSchema, sessionIdSchema} from './ids.ts'
 import {type Json, jsonObjectSchema, sameJson} from './json.ts'
@@ -37,11 +37,11 @@ export const runExportSchema = z.strictObject({
   session: sessionIdSchema,
   run: runIdSchema,
   /** In log order: confirmed ones, then those that only the device has. */
-  events: z.array(envelopeSchema),
+  events: z.array(loggedEnvelopeSchema),
   /** What the server refused and the device keeps, with its reasons. */
-  rejected: z.array(z.strictObject({event: envelopeSchema, reason: z.string()})),
+  rejected: z.array(z.strictObject({event: loggedEnvelopeSchema, reason: z.string()})),
   /** In a branch: the events of its ancestors that the run's model has seen. */
-  inherited: z.array(envelopeSchema),
+  inherited: z.array(loggedEnvelopeSchema),
   /** Why the run is not the latest of its session; null when it is. */
   over: z.enum(Object.keys(overReasons) as [keyof typeof overReasons]).nullable(),
   /** The answer of `passport`, as of this file. */
