@@ -291,7 +291,7 @@ function requireName(what: string, name: string): void {
 
 function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const checked = schema.safeParse(value)
-  return checked.success ? checked.data : misconfigured(badInput(what, checked.error).message)
+  return checked.success ? checked.data : misconfigured(badInput(what, checked.error, value).message)
 }
 
 function requireDocuments(agent: string, names: readonly string[]): void {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import {HoldfastError} from '../protocol/errors.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {Route} from '../protocol/pin.ts'
 import {type AgentHost, lacking} from './define.ts'
 
@@ -59,11 +59,11 @@ export async function chooseHost(
 ): Promise<{host: AgentHost; route: Route}> {
   const {router = defaultRouter, hosts, registry} = ask
   const active = registry?.active ?? {}
-  const answer = routedSchema.safeParse(
-    await answerOf(router, {...request, candidates: candidatesOf(hosts, active), active}),
-  )
+  const given = await answerOf(router, {...request, candidates: candidatesOf(hosts, active), active})
+  const answer = routedSchema.safeParse(given)
   if (!answer.success) {
-    throw lacking(`The router gave no answer of agent, version and route: ${answer.error.issues[0]?.message}.`)
+    const {message} = badInput('router', answer.error, given)
+    throw lacking(`The router gave no answer of agent, version and route: ${message}.`)
   }
   const {agent, version, route} = answer.data
   const host = hosts.find(one => one.agent.name === agent && one.agent.version === version)

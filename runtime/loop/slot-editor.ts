@@ -1,4 +1,4 @@
-import {HoldfastError} from '../protocol/errors.ts'
+import {badInput, HoldfastError} from '../protocol/errors.ts'
 import {jsonBytes} from '../protocol/json.ts'
 import {redactSecrets} from '../protocol/redact-secrets.ts'
 import {patchSlots, type Slots, slotsPatch, slotsPatchSchema} from '../protocol/slots.ts'
@@ -25,7 +25,7 @@ export function openSlotEditor(before: Slots): SlotEditor & {changes(): Slots | 
     patch(patch) {
       const checked = slotsPatchSchema.safeParse(patch)
       if (!checked.success) {
-        const message = `slots.patch: ${checked.error.issues[0]?.message ?? 'expected a JSON object'}`
+        const {message} = badInput('slots.patch', checked.error, patch)
         throw new HoldfastError('bad_input', message, {details: {field: 'patch'}})
       }
       const next = patchSlots(slots, redactSecrets(checked.data) as Slots)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {expectationOf} from './expectation.ts'
 import {redactSecrets, redactText} from './redact-secrets.ts'
 import {thrownWords} from './thrown-words.ts'
 
@@ -118,16 +119,29 @@ export function isOutOfReach(error: unknown): boolean {
   )
 }
 
-/** Parses at a boundary; the error names the first field that is wrong and what was expected there. */
+/**
+ * Parses at a boundary; the error names the first field that is wrong, what was expected there and what came instead.
+ *
+ * @throws HoldfastError `bad_input`
+ */
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
-  const result = schema.safeParse(value)
+  const result = checked(schema, value, what)
   if (result.success) return result.data
-  throw badInput(what, result.error)
+  throw badInput(what, result.error, value)
 }
 
-export function badInput(what: string, error: z.ZodError): HoldfastError {
+/** A getter or proxy of the caller may throw while it is read. */
+function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string) {
+  try {
+    return schema.safeParse(value)
+  } catch (cause) {
+    throw new HoldfastError('bad_input', `${what}: expected plain data, but reading it threw an error`, {cause})
+  }
+}
+
+export function badInput(what: string, error: z.ZodError, value?: unknown): HoldfastError {
   const issues = error.issues.slice(0, 8).map(issue => {
-    const {path, expected} = expectationOf(issue)
+    const {path, expected} = expectationOf(issue, value)
     return {field: fieldName(path), expected}
   })
   const first = issues[0] ?? {field: '', expected: 'a valid value'}
@@ -135,47 +149,8 @@ export function badInput(what: string, error: z.ZodError): HoldfastError {
   return new HoldfastError('bad_input', `${where}: ${first.expected}`, {details: {what, issues}})
 }
 
-type Expectation = {path: PropertyKey[]; expected: string}
-
-/** Puts into words what the schema itself says nothing of; of several shapes, the one that is nearest to what came. */
-function expectationOf(issue: z.core.$ZodIssue): Expectation {
-  const {path, message} = issue
-  switch (issue.code) {
-    case 'unrecognized_keys':
-      return {path: [...path, issue.keys[0] ?? ''], expected: 'expected no such field'}
-    case 'invalid_key':
-      return {path, expected: `expected another key: ${issue.issues[0]?.message ?? message}`}
-    case 'invalid_union':
-      return message === 'Invalid input' ? nearestShape(issue) : {path, expected: asExpectation(message)}
-    case 'invalid_format':
-      return {path, expected: /expected/.test(message) ? message : `expected ${issue.pattern ?? issue.format}`}
-    default:
-      return {path, expected: asExpectation(message)}
-  }
-}
-
-function asExpectation(message: string): string {
-  const choice = /^Invalid discriminator value\. Expected (.*)$/.exec(message)?.[1]
-  if (choice) return `expected one of ${choice}`
-  return /expected/.test(message) ? plainMessage(message) : 'expected a valid value'
-}
-
-/** Removes Zod's prefix from an issue message and keeps what was expected. */
-export function plainMessage(message: string): string {
-  return message.replace(/^(?:Invalid input|Too small|Too big): (?=expected)/, '')
-}
-
-function nearestShape({path, errors}: z.core.$ZodIssueInvalidUnion): Expectation {
-  const types = errors.map(([first, ...more]) =>
-    more.length === 0 && first?.code === 'invalid_type' && first.path.length === 0 ? first.expected : null,
-  )
-  if (!types.includes(null)) return {path, expected: `expected ${types.join(' or ')}`}
-  const [nearest] = errors.toSorted((a, b) => a.length - b.length)
-  if (!nearest?.[0]) return {path, expected: 'expected a valid value'}
-  const inner = expectationOf(nearest[0])
-  return {...inner, path: [...path, ...inner.path]}
-}
-
+/** A field of a cyclic value has no end, and a key can be as long as a value. */
 function fieldName(path: PropertyKey[]): string {
-  return path.map(String).join('.')
+  const names = path.map(name => String(name).slice(0, 80))
+  return (names.length > 12 ? [...names.slice(0, 12), '…'] : names).join('.')
 }

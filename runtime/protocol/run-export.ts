@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {type Envelope, type LoggedEvent, loggedEnvelopeSchema, readLoggedEvent} from './event.ts'
 import {evolve} from './evolve.ts'
+import {expectationOf} from './expectation.ts'
 import {type RunId, runIdSchema, sessionIdSchema} from './ids.ts'
 import {type Json, jsonObjectSchema, sameJson} from './json.ts'
 import {type LocalRecords, overPassport, overReasons, type Passport, passportOf} from './passport.ts'
@@ -144,7 +145,10 @@ function asWritten(event: LoggedEvent): Envelope {
 export function checkRunExport(value: unknown): {faults: string[]; state: SessionState | null} {
   const parsed = runExportSchema.safeParse(value)
   if (!parsed.success) {
-    const faults = parsed.error.issues.map(({path, message}) => `${path.map(String).join('.') || 'file'}: ${message}`)
+    const faults = parsed.error.issues.map(issue => {
+      const {path, expected} = expectationOf(issue, value)
+      return `${path.map(String).join('.') || 'file'}: ${expected}`
+    })
     return {faults, state: null}
   }
   try {

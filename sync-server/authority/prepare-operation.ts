@@ -1,4 +1,4 @@
-import {plainMessage} from '../../runtime/protocol/errors.ts'
+import {badInput} from '../../runtime/protocol/errors.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import {type Json, jsonSchema} from '../../runtime/protocol/json.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
@@ -26,18 +26,17 @@ export async function prepareOperation(operations: Operations, row: LedgerRow): 
     }
   }
   const parsed = await definition.tool.input.safeParseAsync(row.input)
-  if (!parsed.success) return invalid(parsed.error.issues[0])
+  if (!parsed.success) return invalid(badInput('input', parsed.error, row.input))
   const input = jsonSchema.safeParse(parsed.data)
-  if (!input.success) return invalid(input.error.issues[0])
+  if (!input.success) return invalid(badInput('input', input.error, parsed.data))
   if (wellFormedJson(input.data) !== input.data) {
     return {code: 'invalid_input', reason: 'input: expected well-formed text, got a lone surrogate.'}
   }
   return {definition, input: input.data, digest: await operationDigest(row, input.data)}
 }
 
-function invalid(issue?: {path: PropertyKey[]; message: string}): Refused {
-  const field = ['input', ...(issue?.path ?? [])].map(String).join('.')
-  return {code: 'invalid_input', reason: clip(`${field}: ${plainMessage(issue?.message ?? 'expected a valid value')}`)}
+function invalid({message}: Error): Refused {
+  return {code: 'invalid_input', reason: clip(message)}
 }
 
 /** A reason from outside, without what is shaped like a credential, cut to what an event may hold. [VIEW-5] */
