@@ -10,6 +10,7 @@ import {
 import {v7} from 'uuid'
 import * as z from 'zod'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {kindOf} from '../runtime/protocol/expectation.ts'
 import {type KeySetTimes, remoteKeySet} from './key-set.ts'
 import {type Authenticate, type Principal, principalSchema} from './principal.ts'
 
@@ -23,8 +24,8 @@ export type JwtAuthOptions = {
 /**
  * Authenticates by a JWT in the bearer header: `sub` is the subject, `tenant` the tenant, `roles` an optional list.
  *
- * @throws HoldfastError `misconfigured` for a secret under 32 bytes; the returned function throws `unauthenticated`,
- * `token_expired`, or `unavailable` while the key server is away; never with the token in it
+ * @throws HoldfastError `misconfigured` without issuer or audience, or for a secret under 32 bytes; the returned function
+ * throws `unauthenticated`, `token_expired`, or `unavailable` while the key server is away; never with the token in it
  * @example
  * const server = createSyncServer({store, facts, operations, authenticate: jwtAuth({secret, issuer, audience})})
  */
@@ -72,7 +73,18 @@ export async function issueToken(options: {
     .sign(secretKey(options.secret))
 }
 
+/** Without an issuer or audience a token would be taken that was signed for another service. */
+function requireText(what: string, options: unknown, names: readonly string[]): void {
+  const given = (typeof options === 'object' && options !== null ? options : {}) as Record<string, unknown>
+  const missing = names.find(name => typeof given[name] !== 'string' || given[name].trim() === '')
+  if (missing !== undefined) {
+    const message = `${what}: ${missing}: expected text that is not empty, got ${kindOf(given[missing])}`
+    throw new HoldfastError('misconfigured', message, {details: {field: missing}})
+  }
+}
+
 function verifier(options: JwtAuthOptions) {
+  requireText('jwtAuth', options, ['issuer', 'audience'])
   const claims: JWTVerifyOptions = {
     issuer: options.issuer,
     audience: options.audience,
@@ -90,6 +102,7 @@ function verifier(options: JwtAuthOptions) {
 }
 
 function secretKey(secret: string): Uint8Array {
+  requireText('jwtAuth', {secret}, ['secret'])
   const key = new TextEncoder().encode(secret)
   if (key.length >= 32) return key
   throw new HoldfastError('misconfigured', `The token secret has ${key.length} bytes; HS256 needs at least 32.`)

@@ -145,6 +145,8 @@ function nearestShape(issue: z.core.$ZodIssueInvalidUnion, input: unknown): Expe
   if (errors.length > 0 && !types.includes(null)) {
     return {path, expected: `expected ${types.join(' or ')}, got ${kindOf(valueAt(input, path))}`}
   }
+  const kinds = 'options' in issue && Array.isArray(issue.options) ? issue.options : []
+  if (kinds.length > 0) return {path, expected: `expected ${oneOf(kinds)}`}
   const [nearest] = errors.toSorted((a, b) => a.length - b.length)
   if (!nearest?.[0]) return {path, expected: 'expected a valid value'}
   const inner = expectationOf(nearest[0], valueAt(input, path))

@@ -82,6 +82,18 @@ describe('tokens', () => {
     if (token) expect(text).not.toContain(token)
   })
 
+  test.each([
+    ['issuer', undefined],
+    ['issuer', ''],
+    ['audience', undefined],
+    ['audience', 42],
+    ['secret', new Date(0)],
+  ])('[ID-4] jwtAuth is refused with %s %s, which would take tokens of other services', (name, value) => {
+    expect(() => jwtAuth({...claims, [name]: value} as never)).toThrow(
+      expect.objectContaining({code: 'misconfigured', message: expect.stringContaining(name)}),
+    )
+  })
+
   test('a secret too short to be one is a misconfiguration', () => {
     expect(() => jwtAuth({...claims, secret: 'short'})).toThrow(HoldfastError)
   })

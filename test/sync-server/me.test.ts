@@ -83,7 +83,7 @@ describe('[ID-6] an `authenticate` of the application', () => {
     ['no subject', {tenant: 'acme', roles: []}, 'caller.subject'],
     ['a date that is no number', {tenant: 'acme', subject: 'ana', roles: [], expiresAt: '2030'}, 'caller.expiresAt'],
     ['a field of its own', {tenant: 'acme', subject: 'ana', roles: [], admin: true}, 'caller.admin'],
-    ['nothing', undefined, 'caller: expected object'],
+    ['nothing', undefined, 'caller: expected an object'],
   ])('that returns %s is told the field', async (_, caller, field) => {
     const faults: unknown[] = []
     const answer = await ask(

@@ -101,8 +101,8 @@ describe('requests that once were answered with a fault or in vague words', () =
     ['a prompt nested too deep', '/v1/models/desk/stream', `{"prompt":[{"role":"user","x":${deep}}]}`, levels],
     ['nesting in a text that is no JSON', '/v1/memory/recall', '[{'.repeat(600), levels],
     ['brackets within a text, which nest nothing', '/v1/memory/recall', {no: '[\\"'.repeat(2000)}, 'body.no: expected'],
-    ['neither session nor subject', '/v1/erasures', {session: 1}, 'body.session: expected string'],
-    ['a change of no kind', '/v1/memory/items/:memory/change', {do: 'x'}, "body.do: expected one of 'accept'"],
+    ['neither session nor subject', '/v1/erasures', {session: 1}, 'body.session: expected a string'],
+    ['a change of no kind', '/v1/memory/items/:memory/change', {do: 'x'}, 'body.do: expected "accept"'],
     [
       'a field too many',
       '/v1/delegations',
