@@ -3,6 +3,7 @@ import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import {afterAll, beforeAll, expect, test} from 'vitest'
 import {openDeviceFolder} from '../../runtime/storage/pglite/open-device-folder.ts'
+import {orClose} from '../../runtime/storage/pglite/opened-database.ts'
 import {damageOutcome} from '../support/damage-outcome.ts'
 import {deviceOn, type LeftSessions, type StoredDevice, writeSessions} from '../support/stored-device.ts'
 
@@ -39,7 +40,8 @@ async function filesIn(folder: string): Promise<{file: string; size: number}[]> 
 async function openFolder(folder: string): Promise<StoredDevice> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await deviceOn(await openDeviceFolder(folder), [])
+      const database = await openDeviceFolder(folder)
+      return await orClose(database, () => deviceOn(database, []))
     } catch (error) {
       // A device that meets damage while it opens notes it and is opened again.
       if (attempt === 4) throw error
