@@ -55,6 +55,8 @@ export class Persons<Extra> {
   #turn: Promise<void> = Promise.resolve()
   #recording: Promise<unknown> = Promise.resolve()
   #wiping: Place | null = null
+  /** The database that a running switch has closed, so that a call made before the next one is open is known as its own. */
+  #left: Place | null = null
   /** The person that the server named before a database was opened, until compared with the first database's owner. */
   #named: Person | null = null
   readonly #listeners = new Set<() => void>()
@@ -117,7 +119,7 @@ export class Persons<Extra> {
    * refused: what one person requested is never done in the name of the next.
    */
   async ready(): Promise<Current<Extra>> {
-    const asked = this.#current?.place
+    const asked = this.#current?.place ?? this.#left
     const fault = await this.#turn.then(() => null, HoldfastError.from)
     if (this.#current && (asked ?? this.#current.place) === this.#current.place) return this.#current
     if (this.#current) throw personGone()
@@ -226,14 +228,19 @@ export class Persons<Extra> {
     this.#isSignedOut = people.current === null
     if (people.current === (this.#current?.place ?? null)) return this.#tell()
     await this.#leave()
-    if (people.current === null) return
-    if (people.removing.includes(people.current)) await this.#remove(people.current)
-    await this.#enter(people.current, ownerOf(people, people.current))
+    try {
+      if (people.current === null) return
+      if (people.removing.includes(people.current)) await this.#remove(people.current)
+      await this.#enter(people.current, ownerOf(people, people.current))
+    } finally {
+      this.#left = null
+    }
   }
 
   async #leave(): Promise<void> {
     const left = this.#current
     this.#current = null
+    this.#left = left?.place ?? null
     left?.stop()
     this.state.set(null)
     this.#tell()

@@ -8,9 +8,9 @@ const ana = {tenant: 'shop', subject: 'ana'} as Person
 const ben = {tenant: 'shop', subject: 'ben'} as Person
 
 /** Databases that hold nothing, and an index that a test may look into while it is read. */
-function personsOf(onRead: () => void) {
+function personsOf(onRead: () => void, onOpen: () => void = () => undefined) {
   const index = memoryPeople()
-  const open = async (_: string, person: Person | null): Promise<Opened<null>> => ({
+  const opened = (person: Person | null): Opened<null> => ({
     parts: {
       service: new Proxy({} as never, {get: () => async () => person && {...person, unsent: 0}}),
       listen: () => () => undefined,
@@ -20,6 +20,10 @@ function personsOf(onRead: () => void) {
     extra: null,
     close: async () => undefined,
   })
+  const open = async (_: string, person: Person | null) => {
+    onOpen()
+    return opened(person)
+  }
   return new Persons<null>({
     index: {
       ...index,
@@ -57,6 +61,23 @@ describe('[ID-6] a change of person', () => {
     const refused = answers.filter(({answer}) => answer === 'unauthenticated')
     expect(refused.length).toBeGreaterThan(0)
     expect(answers.filter(({whose, answer}) => answer !== whose)).toEqual(refused)
+    await expect(persons.ready()).resolves.toBe(persons.current)
+  })
+
+  test('refuses a call that was made when no database was open any more', async () => {
+    const answers: Promise<unknown>[] = []
+    let isChanging = false
+    const persons: Persons<null> = personsOf(
+      () => undefined,
+      () => {
+        if (isChanging) answers.push(persons.ready().catch(({code}) => code))
+      },
+    )
+    await persons.start()
+    await persons.switchTo(ana)
+    isChanging = true
+    await persons.switchTo(ben)
+    expect(await Promise.all(answers)).toEqual(['unauthenticated'])
     await expect(persons.ready()).resolves.toBe(persons.current)
   })
 

@@ -1,4 +1,4 @@
-import {useState} from 'react'
+import {useState, useSyncExternalStore} from 'react'
 import {limits} from '../../runtime/index.ts'
 import {Banner} from '../components/banner.tsx'
 import {Boundary} from '../components/boundary.tsx'
@@ -8,9 +8,11 @@ import {OpeningNote} from '../components/opening-note.tsx'
 import {isOver, OverLimit} from '../components/over-limit.tsx'
 import {PlainText} from '../components/plain-text.tsx'
 import {Problems} from '../components/problems.tsx'
+import {SignedOutNote} from '../components/signed-out-note.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {useAction, useNow} from '../hooks.ts'
 import type {MemoryEntry} from '../runtime-types.ts'
+import {become, signIn} from '../sign-in.ts'
 import {sorted} from '../words/memory.ts'
 import {connectionWords} from '../words/session.ts'
 import {useDevice, useRuntime} from './use-desk.ts'
@@ -19,7 +21,8 @@ import {type Forgotten, useForget, useMemory, useRecall} from './use-memory.ts'
 export function MemoryPage() {
   const {problems, run, dismiss} = useAction()
   const runtime = useRuntime(run)
-  const {connection, opening} = useDevice(runtime)
+  const {connection, opening, person} = useDevice(runtime)
+  const signedOut = useSyncExternalStore(signIn.subscribe, signIn.get) === null && person === null
   const view = useMemory(runtime)
   const now = useNow(30_000)
   const [query, setQuery] = useState('')
@@ -33,6 +36,15 @@ export function MemoryPage() {
   const parts = sorted(view?.entries ?? [], now)
   const recalled = new Set(found?.map(({item}) => item.id))
   const list = {now, actions}
+  if (signedOut) {
+    return (
+      <main className="page">
+        <h1>Memory</h1>
+        <Problems problems={problems} onDismiss={dismiss} />
+        <SignedOutNote onSignIn={next => void run(() => become(next, runtime))} />
+      </main>
+    )
+  }
   return (
     <main className="page">
       <div className="page-head">

@@ -89,7 +89,9 @@ async function openFor(
       if (key !== newConversation) return await runtime.openSession({session: key})
       return await runtime.openSession({agent: 'desk', title: titleFrom(text), id: sendIds(person, key, text).session})
     } catch (error) {
-      if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) throw error
+      if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) {
+        throw withoutServer(runtime, error)
+      }
     }
   }
   return null
@@ -117,6 +119,20 @@ async function comesWithConnection(runtime: BrowserRuntime, error: unknown, stop
   const patience = AbortSignal.any([stop, AbortSignal.timeout(connectionMs)])
   await untilValue(connection, ({state}) => states.push(state) > 0 && state !== 'connecting', patience)
   return states[0] === 'connecting' && ['live', 'polling'].includes(states.at(-1) ?? '')
+}
+
+/** While the server cannot be reached, "nobody is signed in" only means that a new device does not know who it is. */
+function withoutServer(runtime: BrowserRuntime, error: unknown): unknown {
+  if (!HoldfastError.is(error, 'unauthenticated')) return error
+  let state = ''
+  const unsubscribe = runtime.subscribeConnection(connection => {
+    state = connection.state
+  })
+  unsubscribe()
+  if (state !== 'unreachable') return error
+  return new HoldfastError('offline', 'The server cannot be reached, so it is not known who is signed in.', {
+    cause: error,
+  })
 }
 
 function isShown(key: SendKey): boolean {
