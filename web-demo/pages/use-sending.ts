@@ -56,7 +56,7 @@ export function useSending(run: Run): Sending {
           if (taken.id !== key && !stop.signal.aborted && isShown(key)) navigate(addressOf(taken.id))
         } catch (error) {
           // Who has left is told nothing, and who is here now did not write it.
-          if (pagePerson.get() === person) throw error
+          if (pagePerson.get() === person) throw await withoutServer(services.runtime(), error)
         } finally {
           stopWatching()
           note(key, null)
@@ -89,9 +89,7 @@ async function openFor(
       if (key !== newConversation) return await runtime.openSession({session: key})
       return await runtime.openSession({agent: 'desk', title: titleFrom(text), id: sendIds(person, key, text).session})
     } catch (error) {
-      if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) {
-        throw withoutServer(runtime, error)
-      }
+      if (runtime.opening.get().state === 'open' && !(await comesWithConnection(runtime, error, stop))) throw error
     }
   }
   return null
@@ -122,14 +120,13 @@ async function comesWithConnection(runtime: BrowserRuntime, error: unknown, stop
 }
 
 /** While the server cannot be reached, "nobody is signed in" only means that a new device does not know who it is. */
-function withoutServer(runtime: BrowserRuntime, error: unknown): unknown {
+async function withoutServer(opened: Promise<BrowserRuntime>, error: unknown): Promise<unknown> {
   if (!HoldfastError.is(error, 'unauthenticated')) return error
-  let state = ''
-  const unsubscribe = runtime.subscribeConnection(connection => {
-    state = connection.state
-  })
-  unsubscribe()
-  if (state !== 'unreachable') return error
+  const runtime = await opened
+  const states: string[] = []
+  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
+  await untilValue(connection, ({state}) => states.push(state) > 0, AbortSignal.timeout(connectionMs))
+  if (!states.includes('unreachable')) return error
   return new HoldfastError('offline', 'The server cannot be reached, so it is not known who is signed in.', {
     cause: error,
   })
