@@ -7,6 +7,7 @@ import {promisify} from 'node:util'
 import ts from 'typescript'
 import {build, type Rolldown} from 'vite'
 import {afterAll, beforeAll, expect, test} from 'vitest'
+import {node24} from './support/node-24.ts'
 import {type PackedProject, packedProject} from './support/packed-project.ts'
 import {readmeProgram} from './support/readme-program.ts'
 
@@ -94,14 +95,15 @@ test('the server of the README names callers by its own sign-in', async () => {
   }
 })
 
-test('plain Node completes a conversation against a server, both from the tarball', async () => {
+test.each([
+  ['the Node of these tests', process.version, async () => process.execPath],
+  ['Node 24', 'v24.', node24],
+] as const)('%s completes a conversation against a server, both from the tarball', async (_, expectedVersion, node) => {
   await copyFile(conversation, join(project.folder, 'conversation.mjs'))
-  const {stdout} = await promisify(execFile)(process.execPath, ['conversation.mjs'], {cwd: project.folder})
-  expect(JSON.parse(stdout)).toEqual({
-    status: 'completed',
-    entries: ['message', 'tool', 'tool', 'reply'],
-    payments: 1,
-  })
+  const {stdout} = await promisify(execFile)(await node(), ['conversation.mjs'], {cwd: project.folder})
+  const {version, ...outcome} = JSON.parse(stdout) as {version: string}
+  expect(version).toContain(expectedVersion)
+  expect(outcome).toEqual({status: 'completed', entries: ['message', 'tool', 'tool', 'reply'], payments: 1})
 })
 
 test('plain Node crashes an agent everywhere with the kit from the tarball', async () => {

@@ -51,4 +51,5 @@ model.done()
 await runtime.close()
 await host.close()
 await db.close()
-console.log(JSON.stringify({status, entries: entries.map(({type}) => type), payments: paid.length}))
+const {version} = process
+console.log(JSON.stringify({version, status, entries: entries.map(({type}) => type), payments: paid.length}))
