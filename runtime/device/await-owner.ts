@@ -1,10 +1,10 @@
 import type {Connection} from '../protocol/session-view.ts'
 import type {DeviceOwner, Owner} from './device-owner.ts'
 
-/** Milliseconds that a first message waits for the server to say who is writing it. */
+/** Milliseconds that a first message waits for the server to identify its author. */
 const patienceMs = 10_000
 
-/** On a new device the first message may be faster than the first connection, and it needs an author. */
+/** On a new device, the first message may be written before the first connection, but it needs an author. */
 export class AwaitOwner {
   readonly #waiting = new Set<() => void>()
 
@@ -13,7 +13,7 @@ export class AwaitOwner {
     private readonly state: () => Connection['state'],
   ) {}
 
-  /** Null when the server does not say it in time, or cannot now. */
+  /** Returns the owner; null when the server does not identify it in time or cannot be reached. */
   async get(): Promise<Owner | null> {
     if (this.owner.get() || this.#isHopeless) return this.owner.get()
     await new Promise<void>(resolve => {
@@ -31,7 +31,7 @@ export class AwaitOwner {
     return this.owner.get()
   }
 
-  /** Somebody was named, or the connection has changed. */
+  /** Call this when a person was identified or the connection has changed. */
   look(): void {
     for (const look of [...this.#waiting]) look()
   }

@@ -11,7 +11,7 @@ import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf}
 import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
 import {isSettled} from './is-settled.ts'
 
-/** What one screen is folded from: events, and bytes of their JSON. The rest is in the log and read as history. */
+/** Limits of the events that a view is folded from. Earlier events are read with `history`. */
 export const screen = {events: 400, bytes: 384 * 1024}
 const shown = {entries: 100, characters: 16_000}
 
@@ -19,9 +19,9 @@ export type ViewParts = {
   device: DeviceId
   record: SessionRecord
   events: readonly DurableEvent[]
-  /** There are more events before these. */
+  /** Whether the log has more events before these. */
   earlier: boolean
-  /** All of them, also those above the screen. [SYNC-2] */
+  /** All local records, including those before the screen. [SYNC-2] */
   local: LocalRecords
   openOperations: OpenOperation[]
   divergence: Divergence | null
@@ -33,7 +33,6 @@ export type ViewParts = {
   loop: LoopState
   connection: Connection
   streaming: {run: RunId; text: string} | null
-  /** Milliseconds since 1970: how long the run has worked is measured to here. */
   erased: ErasedSession | null
   /** The nearest source of this branch that was erased. */
   erasedSource: ErasedSession | null
@@ -68,7 +67,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
   }
 }
 
-/** A tombstone stands where the words stood: in place of the session, or at the start of a branch of it. [RET-2] */
+/** A tombstone replaces an erased session, or is the first entry of a branch of one. [RET-2] */
 function entriesOf({events, earlier, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
   const entries = transcriptOf(events.filter(event => !isOutOfTheWay(event, settled)))
   if (erased) return [tombstone(erased, erasedSentence(erased))]
@@ -76,7 +75,7 @@ function entriesOf({events, earlier, settled, erased, erasedSource}: ViewParts):
   return [tombstone(erasedSource, 'What this branch inherited was erased.'), ...entries]
 }
 
-/** A text of many pages is sent to pages as its beginning: each of them would hold, lay out and compare all of it. */
+/** Cuts a long text: every page would otherwise store, render and compare all of it. */
 export function cutEntry(entry: TranscriptEntry): TranscriptEntry {
   if (entry.type === 'tool') return entry
   if (entry.type === 'notice') {

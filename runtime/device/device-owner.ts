@@ -2,18 +2,18 @@ import type {SubjectId, TenantId} from '../protocol/ids.ts'
 import type {Person} from '../protocol/person.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 
-/** Whose database this is. The tenant is null in one of an earlier build until the server has named it. [ID-6] */
+/** The owner of a database. An earlier build recorded no tenant; it is null until the server names it. [ID-6] */
 export type Owner = {tenant: TenantId | null; subject: SubjectId}
 
-/** Remembered with the database, so that it is known offline and without a token. */
+/** The owner that is stored with the database, so that it is known offline and without a token. */
 export interface DeviceOwner {
-  /** Null while nobody has used this database. */
+  /** Null until a person has used this database. */
   get(): Owner | null
-  /** Makes the database this person's unless it is somebody's already; false when it is somebody else's. */
+  /** Makes this person the owner if there is none. Returns false when another person is the owner. */
   claim(person: Person): Promise<boolean>
 }
 
-/** `expected` is whom the index outside of the database names, for one that says nothing itself. */
+/** `expected`: the owner in the index of databases, used when the database records none. */
 export async function storedOwner(
   store: Pick<DeviceStore, 'owner' | 'setOwner'>,
   expected: Person | null = null,
@@ -35,7 +35,7 @@ export async function storedOwner(
   }
 }
 
-/** An owner that is known beforehand and kept nowhere. */
+/** An owner that is known in advance and not stored. */
 export function fixedOwner(subject: string): DeviceOwner {
   let owner: Owner = {tenant: null, subject: subject as SubjectId}
   return {

@@ -72,7 +72,7 @@ import {closeForWipe, WriteGate} from './write-gate.ts'
 
 export type DeviceParts = {
   store: DeviceStore
-  /** Where the store keeps its data, and what became of it. Default: in memory. */
+  /** Where the store keeps its data, and how it was recovered. Default: in memory. */
   storage?: StoragePart
   /** Agents, and versions of them, that this build runs side by side. */
   hosts: readonly AgentHost[]
@@ -80,20 +80,20 @@ export type DeviceParts = {
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
-  /** Whose database this is, as far as anybody has said. [ID-6] */
+  /** The owner of the database. [ID-6] */
   owner: DeviceOwner
   publisher: Publisher
   /** What this device remembers of its subject, across sessions; left out, it keeps no memory and views recall none. */
   ownMemory?: MemoryChoice & {store: DeviceMemoryStore}
   /** What views recall from; this device's own memory unless given. */
   memory?: ViewMemory
-  /** A token of the application's, or null when it has none. */
+  /** Passes on a token of the application; null when it has none. */
   setToken(token: string | null, failed?: boolean): void
   retryDelayMs?: number
   log?: ((line: LogLine) => void) | undefined
 }
 
-/** A message reaches an open holder, and its answer begins to come back, well within this time. */
+/** Milliseconds within which a connected holder receives a message and starts to answer. */
 const holderPatienceMs = 2500
 
 function isReached({state}: Connection): boolean {
@@ -135,7 +135,7 @@ class DeviceRuntime {
   readonly #log: DeviceLog
   readonly #telemetry: DeviceTelemetry
   readonly #registry: AgentRegistry
-  /** Copies of what the server says; one that cannot be refreshed stays what it is, with its age, and is tried again. */
+  /** Copies of the server's data. A copy that cannot be refreshed keeps its data and its age, and is retried. */
   readonly #registryCopy: KeptUp
   readonly #factCopies: KeptUp
   readonly #storage: StorageStatus
@@ -177,7 +177,7 @@ class DeviceRuntime {
         purge: orders => this.#purgeInTurn(orders),
         onRefused: (session, error) => void this.#refusedForGood(session, error),
         onStalled: (session, error) =>
-          void this.#showSyncFault(session, error && `${error.message.replace(/\.$/, '')}; it is tried again`),
+          void this.#showSyncFault(session, error && `${error.message.replace(/\.$/, '')}. It will be retried.`),
         onRejected: (log, verdicts) => this.#log.rejected(log.state, verdicts),
         onConnection: connection => this.#connectionChanged(connection),
         onMissed: () => this.#missed(),
@@ -215,7 +215,7 @@ class DeviceRuntime {
   async #requireSession(log: SessionLog): Promise<void> {
     const {link} = this.parts
     if (log.state.session || log.erased) return
-    // The first page is enough to begin with; the rest comes as with any other session.
+    // The first page is enough to open the session. The rest is synced like any other session.
     if (link && (await pullPage(link, log))) this.#sync?.touch(log.id)
     if (!log.state.session) throw new HoldfastError('not_found', `session ${log.id}: this device has no such session`)
   }
@@ -227,7 +227,7 @@ class DeviceRuntime {
         const session = await open(id)
         if (!how) return await this.#requireSession(session.log)
         const opened = {id: how.event, kind: 'session.opened', data: this.#opening(how)} as const
-        // Asked for again after its answer was lost, it is open already.
+        // On a retry after a lost response, the session is already open.
         if (!session.log.state.session) await this.#write(session, opened)
       },
       send: async (id, event, message) => this.#send(await open(id), event, message),
@@ -294,7 +294,7 @@ class DeviceRuntime {
     await session.log.append(await this.#person(), [draft])
   }
 
-  /** Idempotent: a run that is cancelled already is what was asked for. [RUN-7] */
+  /** Idempotent: succeeds if the run is already cancelled. [RUN-7] */
   async #cancel(session: OpenSession, event: EventId, reason?: string): Promise<void> {
     await comingRun(session)
     const data = reason ? {reason} : {}
@@ -333,10 +333,10 @@ class DeviceRuntime {
     const owner = this.parts.owner.get() ?? (this.#sync && (await this.#awaitOwner.get()))
     if (owner) return owner.subject
     if (!this.#sync) return localSubject
-    // The server would refuse an event in nobody's name, so it is not taken in the first place.
+    // The server refuses an event without an author, so none is written.
     throw new HoldfastError(
       'unauthenticated',
-      'Nobody has used this device yet, and the server has not said who is signed in.',
+      'No person is known on this device yet, and the server has not identified one.',
     )
   }
 
@@ -354,7 +354,7 @@ class DeviceRuntime {
     const data = {text, ...(policy && {policy}), ...(correlation && {correlation})}
     const draft: Draft = {id: event, kind: 'message.posted', data}
     const elsewhere = isActive(log.state.run) && policyOf(log.state, {policy}) === 'fork'
-    // Sent again after its answer was lost, a message stays where it was taken: here, or in the branch made for it.
+    // On a retry after a lost response, the message stays where it was stored: here, or in its branch.
     const [known] = await this.parts.store.byIds([event])
     if (known && known.session !== log.id) return known.session
     if (!branch || !elsewhere || known) {
@@ -367,7 +367,9 @@ class DeviceRuntime {
     return branch.session
   }
 
-  /** Of a session that the server has nothing of, there is nothing to inherit: its branch is a session of its own. [RUN-3] */
+  /**
+   * If the server has nothing of the session, there is nothing to inherit: the branch becomes a new session. [RUN-3]
+   */
   async #branch(forked: OpenSession, event: EventId, {id, head, state}: SessionLog): Promise<void> {
     if (head > 0) return await this.#fork(forked.log.id, event, {session: id, seq: head})
     const {agent, title, policy} = state
@@ -379,7 +381,7 @@ class DeviceRuntime {
     await takeIdle(this.#custody(log), {author: await this.#person(), event: this.parts.environment.id('event')})
   }
 
-  /** Goes on with a run that has ended: where nobody works on the session, this device does from now on. [CUS-3] */
+  /** Continues a run that has ended. If no device works on the session, this device takes custody. [CUS-3] */
   async #revive(session: OpenSession, event: EventId, kind: 'run.retried' | 'run.extended'): Promise<void> {
     const {state} = session.log
     const known = (await this.parts.store.byIds([event])).length > 0
@@ -395,7 +397,7 @@ class DeviceRuntime {
   async #continueOffline({log}: OpenSession, event: EventId): Promise<void> {
     if (log.state.custody.holder === this.device) return
     if (['live', 'polling'].includes(this.#connection.state)) {
-      throw new HoldfastError('refused', 'continueOffline: the server can be reached, so take the session over instead')
+      throw new HoldfastError('refused', 'continueOffline: the server can be reached; use takeOver instead')
     }
     const id = parse(eventIdSchema, event, 'event')
     await continueOffline(log, {author: await this.#person(), event: id, device: this.device})
@@ -482,7 +484,7 @@ class DeviceRuntime {
         publisher,
         connection: () => this.#connection,
         takeCustody: log => this.#takeIdle(log),
-        // Without the server, nobody else can have heard of the message.
+        // Without the server, no other device can have received the message.
         patienceMs: () => (isReached(this.#connection) ? holderPatienceMs : 0),
         around: this.#telemetry.around,
         ...(link && {backlogLimit: limits.pendingEvents}),
@@ -535,14 +537,14 @@ class DeviceRuntime {
     this.#wakeAll()
   }
 
-  /** What changed while this device did not listen is not said again. */
+  /** Refreshes what may have changed while this device received no messages. */
   #missed(): void {
     this.#registryCopy.soon()
     this.#factCopies.soon()
     this.#memory?.reached()
   }
 
-  /** What waited for the server may go on now; what is shown depends on the connection too. */
+  /** Runs that waited for the server may continue, and views show the connection. */
   #wakeAll(): void {
     for (const opening of this.#sessions.values()) {
       opening.then(

@@ -38,7 +38,7 @@ export function factReader({store, link, environment}: Parts): FactReader {
   }
 
   async function read(key: string, unit?: UnitOfWork): Promise<FactReading | null> {
-    // There is no fact under a key that no database can hold.
+    // A key that no database can store has no fact.
     if (!isStorable(key)) return null
     // Inside a unit of work the database waits for us, so the network must not be waited for.
     if (unit || !link) return replica(unit ?? store, key)

@@ -33,7 +33,8 @@ export class MemoryExtraction {
 
   look({id, state: {run}}: SessionLog): void {
     if (!this.parts.extractor || !run?.ended || run.ended === 'failed_retryable' || this.#noted.has(run.id)) return
-    // One device of all extracts a run: the last that worked on it. Custody may have moved since the run ended. [MEM-5]
+    // Only one device extracts a run: the last one that worked on it. Custody may have moved since the run ended.
+    // [MEM-5]
     if (run.worker.holder !== null && run.worker.holder !== this.parts.device) return
     this.#noted.add(run.id)
     this.parts.memory.runs.note(run.id, id).then(

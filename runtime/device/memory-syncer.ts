@@ -6,15 +6,15 @@ import {type MemoryLink, syncMemory} from '../sync/memory-sync.ts'
 import type {DeviceMemoryParts} from './memory-parts.ts'
 
 /**
- * Runs one round of sync after another whenever something is to do; a round that fails is tried again later and later,
- * or as soon as the server is reached. [SYNC-6]
+ * Runs sync rounds one at a time while there is something to sync. A failed round is retried with back-off, or as soon
+ * as the server is reached. [SYNC-6]
  */
 export class MemorySyncer {
   #running: Promise<void> | null = null
   #again = false
   #closed = false
   #failures = 0
-  /** A round has failed and its pause is not over. */
+  /** A round has failed and its pause is not over yet. */
   #pausing = false
   #alarm: ReturnType<typeof setTimeout> | undefined
   #sending: ReadonlySet<MemoryChangeId> = new Set()
@@ -24,7 +24,7 @@ export class MemorySyncer {
     private readonly moved: () => Promise<void>,
   ) {}
 
-  /** The server can be reached again, or said that there is something new. */
+  /** The server can be reached again, or reported a change. */
   reached(): void {
     this.#pausing = false
     this.soon()

@@ -21,8 +21,8 @@ export async function takeOver({link, device, log}: Parts): Promise<void> {
 }
 
 /**
- * Makes this device the holder of a session in which nobody works, because it was asked for something here: with the
- * server by a claim that stops at an active run, without it provisionally. [CUS-3, CUS-4]
+ * Takes custody of a session that no device works on: online by a claim that an active run refuses, offline
+ * provisionally. [CUS-3, CUS-4]
  */
 export async function takeIdle(
   {link, store, device, log}: Parts,
@@ -32,25 +32,28 @@ export async function takeIdle(
   try {
     if (link) {
       await pullSession(link, log)
-      // Work that was set aside here waits for the person's choice, and the holder answers meanwhile. [CUS-4]
+      // A divergence on this device waits for the person's choice, and the holder answers in the meantime. [CUS-4]
       if (!isFree() || (await hasDiverged(store, log.id))) return
       await link.claim(log.id, {device, sawEpoch: log.record.confirmed.custody.epoch, idle: true})
       return await pullSession(link, log)
     }
   } catch (error) {
-    // Somebody was quicker: what they do arrives with the next pull.
+    // Another device was faster. Its work arrives with the next pull.
     if (HoldfastError.is(error, 'refused', 'stale_epoch')) return
     if (!isOutOfReach(error)) throw error
   }
   if (isFree() && log.head > 0) await continueOffline(log, {...assume, device})
 }
 
-/** Work of this device was set aside, and the person has not chosen yet what becomes of it. */
+/** Whether this device has a divergence that the person has not resolved. */
 export async function hasDiverged(store: Pick<DeviceStore, 'divergences'>, session: SessionId): Promise<boolean> {
   return (await store.divergences(session)).some(({resolution}) => resolution === null)
 }
 
-/** Makes another device the holder. What was done here goes first, or the very hand-over would cut it off. [CUS-3] */
+/**
+ * Hands custody to another device. Pending work is pushed first; otherwise the hand-over would make it a divergence.
+ * [CUS-3]
+ */
 export async function handOver({link, store, device, log}: Parts, to: DeviceId): Promise<void> {
   if (!link) throw new HoldfastError('refused', 'handOver: a runtime without a server has nobody to hand a session to')
   await syncSession(link, store, log)

@@ -40,7 +40,7 @@ type StoredParts = Pick<
   | 'erasedSource'
 >
 
-/** Milliseconds between two pictures of streamed text: faster than anybody reads, slower than tokens come. */
+/** Milliseconds between two updates of streamed text. */
 const textPaceMs = 40
 
 /** One session at work: its log, its loop, and its picture for whoever watches. */
@@ -55,7 +55,7 @@ export class OpenSession {
   #standing: {key: string; effects: StandingEffects} | null = null
   readonly #documents = new Map<string, Uint8Array | null>()
   readonly #views: ViewPublisher
-  /** Counts what may have changed what the store holds of this session. */
+  /** Counts changes that may affect the stored parts of the view. */
   #storedChange = 0
   #stored: {change: number; parts: StoredParts} | null = null
   readonly loop: RunLoop
@@ -88,7 +88,7 @@ export class OpenSession {
     return new OpenSession(parts, await SessionLog.open(parts, id))
   }
 
-  /** The whole view now; every later change is published. */
+  /** Returns the complete view. Every later change is published. */
   watch(): Promise<HeldView> {
     this.#watched = true
     return this.#views.whole()
@@ -116,14 +116,17 @@ export class OpenSession {
     })
   }
 
-  /** What of the view lies in the store: read again only when that may have changed, not for every streamed word. */
+  /**
+   * The parts of the view that are read from the store. They are read again only after a change, not for each streamed
+   * text.
+   */
   async #storedParts(): Promise<StoredParts> {
     for (let tries = 1; ; tries++) {
       const {record} = this.log
       const change = this.#storedChange
       if (this.#stored?.change === change && this.#stored.parts.record === record) return this.#stored.parts
       const parts = await this.#readParts(record)
-      // Read while the log moved on, the entries could lack what the state already counts as done.
+      // If the log moved during the read, the entries could lack what the state already includes.
       if (record !== this.log.record && tries < 5) continue
       this.#stored = {change, parts}
       return parts
@@ -200,7 +203,7 @@ export class OpenSession {
     return {divergence: this.#divergence.latest, settled}
   }
 
-  /** Something outside changed: look again for work, and show what it means. */
+  /** Something outside the session changed: look for work and update the view. */
   look(): void {
     this.#storedChange += 1
     this.loop.wake()

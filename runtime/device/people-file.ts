@@ -7,14 +7,17 @@ import {unreadable} from '../storage/pglite/check-files.ts'
 const fileName = 'people.json'
 const draftName = `${fileName}.new`
 
-/** Keeps the index in a folder that one process holds; a change is written aside and renamed, so no half of it is read. */
+/**
+ * Stores the index in a folder that one process locks. A change is written to a new file and renamed, so it is never
+ * read half written.
+ */
 export function peopleFile(folder: string): PeopleIndex {
   let turn: Promise<People> | null = null
   const read = async (): Promise<People> => {
     const text = await readFile(join(folder, fileName), 'utf8').catch(error => whenMissing(folder, error))
     if (text === null) return nobodyYet
     const people = peopleSchema.safeParse(parsed(text))
-    // Each database says itself whose it is; what is lost with a damaged index is who was there last.
+    // Each database records its owner. A damaged index loses only who was there last.
     return people.success ? people.data : nobodyYet
   }
   return {

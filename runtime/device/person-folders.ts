@@ -5,11 +5,11 @@ import type {DeviceDatabase} from '../storage/pglite/device-database.ts'
 import {lockFolder} from '../storage/pglite/folder-lock.ts'
 import {openDeviceFolder} from '../storage/pglite/open-device-folder.ts'
 
-/** Databases of several persons under one folder, which one process holds at a time whoever is signed in. [ID-6] */
+/** Databases of several persons under one folder. One process at a time holds the folder. [ID-6] */
 export type PersonFolders = {
   open(place: Place): Promise<DeviceDatabase>
   remove(place: Place): Promise<boolean>
-  /** Ends what lives only as long as the process. */
+  /** Closes databases that are kept in memory. */
   close(): Promise<void>
 }
 
@@ -33,7 +33,7 @@ function onDisk(folder: string): PersonFolders {
     },
     remove: async place => {
       if (place !== firstPlace) await rm(folderOf(place), {recursive: true, force: true})
-      // Beside it stand the lock, the index, the databases of others and whatever the application keeps there.
+      // The folder also holds the lock, the index, other persons' databases and files of the application.
       else for (const name of await ownFiles(folder)) await rm(join(folder, name), {recursive: true, force: true})
       return true
     },
@@ -47,7 +47,9 @@ async function ownFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter(name => ours.test(name))
 }
 
-/** They outlive a switch to another person, so that what is unsent is still there when the first is back. */
+/**
+ * In-memory databases stay open across a switch of person, so that unsent data is kept until the first person returns.
+ */
 function inMemory(dataDir: string): PersonFolders {
   const opened = new Map<Place, Promise<DeviceDatabase>>()
   const close = async (place: Place) => {

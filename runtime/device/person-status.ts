@@ -2,13 +2,13 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceOwner} from './device-owner.ts'
 import type {Publisher} from './runtime-service.ts'
 
-/** Whose database this is, and how much of theirs the server does not have. The tenant is null until a server named it. */
+/** The owner of the database and the number of unsent entries. The tenant is null until a server names it. */
 export type PersonState = {tenant: string | null; subject: string; unsent: number}
 
-/** Milliseconds that changes are gathered before what is unsent is counted again. */
+/** Milliseconds in which changes are collected before unsent entries are counted again. */
 const countPaceMs = 50
 
-/** Tells pages who the owner is and how many of their events are unsent. [ID-6] */
+/** Publishes the owner and the number of unsent events. [ID-6] */
 export class PersonStatus {
   #closed = false
   #told = ''
@@ -31,7 +31,7 @@ export class PersonStatus {
     })
   }
 
-  /** Resolves when nothing reads the store for it any more. */
+  /** Resolves when no read of the store is running. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#publishing
@@ -40,7 +40,7 @@ export class PersonStatus {
   async #publish(paceMs: number): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, paceMs))
     if (this.#closed) return
-    // The next change counts again.
+    // On failure, the next change counts again.
     const state = await this.read().catch(() => undefined)
     if (state === undefined || this.#closed || this.#told === JSON.stringify(state)) return
     this.#told = JSON.stringify(state)

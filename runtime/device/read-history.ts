@@ -4,10 +4,10 @@ import {type EventId, eventIdSchema, type SessionId} from '../protocol/ids.ts'
 import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 
-/** Part of a conversation, oldest first; `earlier` says that there are more above. */
+/** Part of a conversation, oldest first. `earlier`: there are more entries before these. */
 export type HistoryPage = {entries: TranscriptEntry[]; earlier: boolean}
 
-/** What one page is folded from at most: events, and bytes of their JSON. */
+/** Limits of one page: events, bytes of their JSON, and entries. */
 const most = {events: 400, bytes: 512 * 1024, entries: 200}
 
 const askSchema = z.strictObject({
@@ -15,7 +15,9 @@ const askSchema = z.strictObject({
   limit: z.int().min(1).max(most.entries, `expected at most ${most.entries} entries`),
 })
 
-/** The entries before an event, from this device's log. An entry whose result came later has its result. */
+/**
+ * Returns the entries before an event, from this device's log. A call has its result, even if the result came later.
+ */
 export async function readHistory(
   store: Pick<DeviceStore, 'window' | 'outcomesAfter'>,
   session: SessionId,
@@ -35,7 +37,7 @@ export async function readHistory(
   return {entries: kept.slice(from), earlier: earlier || from > 0}
 }
 
-/** All entries of one event, uncut. */
+/** Returns all entries of one event with their complete texts. */
 export async function readEntry(
   store: Pick<DeviceStore, 'window' | 'outcomesAfter'>,
   session: SessionId,
@@ -59,7 +61,7 @@ async function entriesOf(
   return transcriptOf([...events, ...outcomes]).filter(entry => ids.has(entry.id))
 }
 
-/** A page never begins in the middle of what one event brought. */
+/** A page never starts in the middle of one event's entries. */
 function firstOfEvent(entries: readonly TranscriptEntry[], from: number): number {
   let first = Math.max(0, from)
   while (first > 0 && entries[first - 1]?.id === entries[first]?.id) first -= 1

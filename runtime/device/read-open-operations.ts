@@ -2,10 +2,10 @@ import {holdsProposals, type OpenOperation, openOperationKinds, openOperations} 
 import {hasEnded} from '../protocol/operation.ts'
 import type {DeviceStore, SessionRecord} from '../storage/device-store.ts'
 
-/** Events read at first; enough for a conversation that waits, and four times more until every proposal is found. */
+/** Events read first. Four times more are read until every proposal is found. */
 const first = 50
 
-/** The operations of a session that have not ended, however far above the screen they were proposed. */
+/** Returns the operations of a session that have not ended, wherever they were proposed. */
 export async function readOpenOperations(
   store: Pick<DeviceStore, 'read'>,
   {id, current}: SessionRecord,

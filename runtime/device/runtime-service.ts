@@ -66,14 +66,14 @@ export interface RuntimeService {
   fork(session: SessionId, event: EventId, from: {session: SessionId; seq: number}): Promise<void>
   updateDocument(session: SessionId, event: EventId, name: string, update: Uint8Array): Promise<void>
   document(session: SessionId, name: string): Promise<Uint8Array | null>
-  /** The bytes of a blob of this session, or of what it inherits; whoever asks may keep them. */
+  /** Returns the bytes of a blob of this session or of a session that it inherits from. The caller may keep them. */
   blob(session: SessionId, blob: BlobId): Promise<Uint8Array>
-  /** The whole view; from now on every change of this session is published as a frame that follows it. */
+  /** Returns the complete view. Every later change of this session is published as a frame. */
   watch(session: SessionId): Promise<ViewFrame>
   view(session: SessionId): Promise<SessionView>
-  /** The entries before an event, from this device's log. */
+  /** Returns the entries before an event, from this device's log. */
   history(session: SessionId, asked: {before: string; limit?: number}): Promise<HistoryPage>
-  /** All entries of one event, uncut. */
+  /** Returns all entries of one event with their complete texts. */
   entry(session: SessionId, id: string): Promise<TranscriptEntry[]>
   sessions(): Promise<SessionListItem[]>
   sessionPassport(session: SessionId): Promise<Passport | null>
@@ -90,22 +90,22 @@ export interface RuntimeService {
   /** The run as one file; null for one that this device does not have. [OBS-2] */
   exportRun(run: RunId): Promise<RunExport | null>
   connection(): Promise<Connection>
-  /** Where this device keeps its data, and what became of it. Also from now on publishes every change. */
+  /** State of this device's storage. Every later change is published. */
   storage(): Promise<StorageState>
-  /** The person has read what became of the database. [LOG-9] */
+  /** The person has read the recovery report. [LOG-9] */
   dismissRecovery(): Promise<void>
-  /** The browser's answer to `navigator.storage.persist()`, which only a page can ask. */
+  /** Result of `navigator.storage.persist()`, which only a page can call. */
   setPersisted(granted: boolean): Promise<void>
   setOnline(online: boolean): Promise<void>
-  /** A token of the application's. Null says that nobody is signed in, or with `failed` that the page could not find out. */
+  /** Passes on a token. Null: no person is signed in. With `failed`: the page could not get one. */
   setToken(token: string | null, failed?: boolean): Promise<void>
-  /** Whose database this is, and what of theirs is unsent; null while nobody has used it. [ID-6] */
+  /** The owner of the database and the number of unsent entries; null until a person has used it. [ID-6] */
   person(): Promise<PersonState | null>
-  /** The network may be back: try now instead of at the end of a pause. */
+  /** The network may be available again: try now instead of after the pause. */
   hurry(): Promise<void>
   /**
-   * Ends all writes before this database is deleted, and counts what the server does not have. With more than `most` it is
-   * refused and writes go on.
+   * Stops all writes before this database is deleted, and returns the number of unsent entries. If there are more than
+   * `most`, it is refused and writes continue.
    */
   closeForWipe(most: number | null): Promise<number>
 }
@@ -157,17 +157,19 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'closeForWipe',
 ]
 
-/** Frames that the owner publishes and pages listen to. A lost frame is repaired by the next: it carries the
- * whole, or, of a session, names the view that it follows. */
+/**
+ * Frames that the owner publishes and pages listen to. A lost frame is repaired by the next one: it is complete, or, for a
+ * session, names the view that it changes.
+ */
 export type Frames = {
   sessions: SessionListItem[]
   connection: Connection
   storage: StorageState
   memory: MemoryView
-  /** The server refused the token: whoever can should bring another. */
+  /** The server refused the token: every page should provide a new one. */
   token: null
   person: PersonState | null
-  /** The server has named somebody else than the owner of this database. [ID-6] */
+  /** The server has named another person than the owner of this database. [ID-6] */
   other: Person
 } & {[topic: `session:${string}`]: ViewFrame} & {[topic: `document:${string}`]: Uint8Array}
 

@@ -4,7 +4,7 @@ import type {OpenSession} from './open-session.ts'
 type OpenSessions = ReadonlyMap<SessionId, Promise<OpenSession>>
 
 /**
- * Shows the branches of a session again when what they inherit arrives: on a device that did not make a branch, the sync
+ * Updates the branches of a session when the events they inherit arrive. On a device that did not create a branch, sync
  * may bring the branch before its source. [RUN-6]
  */
 export function showBranchesOnArrival(source: OpenSession, sessions: OpenSessions): void {

@@ -4,7 +4,7 @@ import type {Publisher} from './runtime-service.ts'
 
 export type StoragePart = Pick<DeviceStorage, 'kind' | 'recovery' | 'dismissRecovery'>
 
-/** Where this device keeps its data, and what became of it, for whoever shows it. [LOG-9, SYNC-5] */
+/** State of this device's storage, published to pages. [LOG-9, SYNC-5] */
 export class StorageStatus {
   #state: StorageState
 
@@ -24,7 +24,7 @@ export class StorageStatus {
     this.#become({...this.#state, recovery: null})
   }
 
-  /** What the browser has answered to the page that asked it to keep this site's data. */
+  /** Result of the page's request to keep this site's data. */
   setPersisted(persisted: boolean): void {
     if (persisted !== this.#state.persisted) this.#become({...this.#state, persisted})
   }
@@ -35,5 +35,5 @@ export class StorageStatus {
   }
 }
 
-/** Of a store that was opened without anything beside it. */
+/** Storage of a store that was opened without recovery. */
 export const plainStorage: StoragePart = {kind: 'memory', recovery: null, dismissRecovery: async () => undefined}

@@ -20,7 +20,7 @@ export type ModelTracing = {
   of(run: string | null): {parent: Context; fields: TelemetryFields}
 }
 
-/** The same model, with a span and the two GenAI metrics for each call; what is said passes by unread. [OBS-1] */
+/** Wraps a model with a span and the two GenAI metrics for each call. The content passes through unread. [OBS-1] */
 export function tracedModel(model: LanguageModel, tracing: ModelTracing): LanguageModel {
   const {provider, modelId} = model
   const common = {
@@ -35,7 +35,7 @@ export function tracedModel(model: LanguageModel, tracing: ModelTracing): Langua
     supportedUrls: model.supportedUrls,
     doGenerate: () => Promise.reject(new HoldfastError('misconfigured', 'a traced model streams; call doStream')),
     async doStream(given: LanguageModelV4CallOptions) {
-      // The prompt of a view holds no file, the only part that the two versions of the specification spell differently.
+      // A view's prompt has no file parts, the only ones that differ between the two versions of the specification.
       const options = given as ModelCallOptions
       const named = modelCallSchema.safeParse(options.providerOptions?.[modelCallOption])
       const {parent, fields} = tracing.of(named.success ? named.data.run : null)

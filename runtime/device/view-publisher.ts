@@ -2,13 +2,13 @@ import type {SessionView} from '../protocol/session-view.ts'
 import {frameBetween, type HeldView, type ViewFrame} from '../protocol/view-frame.ts'
 
 type Parts = {
-  /** Different for every opening of a session: a page must not take the frames of one for those of another. */
+  /** Unique for every opening of a session, so that frames of two openings are never mixed. */
   opening: string
   make: () => Promise<SessionView>
   publish: (frame: ViewFrame) => void
 }
 
-/** Publishes what has changed since the view published last; every page that listens holds that same view. */
+/** Publishes the changes since the last published view. Every listening page holds that view. */
 export class ViewPublisher {
   #held: HeldView | null = null
   #count = 0
@@ -16,7 +16,7 @@ export class ViewPublisher {
 
   constructor(private readonly parts: Parts) {}
 
-  /** The whole view as it is now. What it brings that is new is published too, so that nobody is left behind. */
+  /** Returns the complete current view. Its changes are published too, so that other pages stay up to date. */
   whole(): Promise<HeldView> {
     return this.#inTurn(() => this.#step())
   }

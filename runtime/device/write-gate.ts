@@ -2,17 +2,19 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
 
-/** Milliseconds after which a wipe that did not follow is taken for given up, because its page is gone. */
+/**
+ * Milliseconds after which writes are allowed again if the wipe did not follow, for example because its page is gone.
+ */
 const longestMs = 60_000
 
-/** Lets writes through until it is closed, so that what was counted then is all there will be. [ID-6] */
+/** Lets writes pass until it is closed, so that no entry is added after unsent entries were counted. [ID-6] */
 export class WriteGate {
   readonly #underWay = new Set<Promise<unknown>>()
   #closedUntil = Number.NEGATIVE_INFINITY
 
   constructor(private readonly elapsed: () => number) {}
 
-  /** Resolves when no write is under way any more. */
+  /** Closes the gate. Resolves when all running writes have ended. */
   async close(): Promise<void> {
     this.#closedUntil = this.elapsed() + longestMs
     await Promise.allSettled(this.#underWay)
@@ -49,8 +51,9 @@ export class WriteGate {
 }
 
 /**
- * Counts what is unsent while nothing can be written, and leaves it so when no more than `most` would be lost. The count
- * and the refusal are one step, because an entry that is acknowledged in between would be deleted uncounted. [ID-6]
+ * Closes the gate and counts unsent entries. If more than `most` would be lost, opens the gate again and throws.
+ * Counting and closing are one step, because an entry acknowledged in between would be deleted without being counted.
+ * [ID-6]
  *
  * @throws HoldfastError `refused` with `details.unsent`
  */
@@ -64,7 +67,7 @@ export async function closeForWipe(
     const unsent = await store.unsent()
     if (most === null || unsent <= most) return unsent
     const entries = `${unsent} ${unsent === 1 ? 'entry has' : 'entries have'}`
-    const message = `${entries} not been sent to the server and would be lost; wipe with discardUnsent to lose them.`
+    const message = `${entries} not been sent to the server and would be lost.`
     throw new HoldfastError('refused', message, {details: {unsent, most}})
   } catch (error) {
     gate.open()

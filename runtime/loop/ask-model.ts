@@ -19,21 +19,21 @@ export type Question = {
   model: LanguageModel
   view: PreparedView
   tools: readonly ToolContract[]
-  /** Aborts when the step is overtaken; what it was aborted with is then thrown. */
+  /** Aborts when the step is superseded. Its reason is thrown. */
   over: AbortSignal
-  /** Aborts when the run has done the work that it may do. [BUD-3] */
+  /** Aborts when the run's time budget is used up. [BUD-3] */
   time: AbortSignal
   environment: Environment
   onText(run: RunId, text: string | null): void
   retryDelayMs?: number
 }
 
-/** The provider takes no prompt of this length; what it said of its limit and its own count. */
+/** The provider refused the prompt as too long, with its limit and its count. */
 export type TooLong = {tooLong: ContextOverflow}
 
 /**
- * A reply; or the bound on the run's time that came first, the pause that the provider asked for, or that the prompt
- * is longer than the model takes. [BUD-1, VIEW-4]
+ * Calls the model. Returns a reply, the time bound that was reached first, the pause that the provider requested, or
+ * that the prompt is too long. [BUD-1, VIEW-4]
  */
 export async function askModel(question: Question): Promise<Reply | {bound: string} | Pause | TooLong> {
   const {session, run, model, view, tools, over, time, environment, onText, retryDelayMs = 500} = question
@@ -71,7 +71,7 @@ export async function askModel(question: Question): Promise<Reply | {bound: stri
   }
 }
 
-/** Milliseconds of one call where the pin bounds only its silence. */
+/** Maximum milliseconds of one call when the pin sets no total. */
 const defaultTotalMs = 1_800_000
 
 function callLimits({modelCallMs, modelFirstMs, modelTotalMs}: Budgets): CallLimits {

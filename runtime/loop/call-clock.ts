@@ -1,19 +1,19 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** Bounds of one model call, milliseconds. */
+/** Limits of one model call in milliseconds. */
 export type CallLimits = {
-  /** Until the first piece of the reply, with any sign of life counted anew. */
+  /** Until the first part of the reply. Any heartbeat restarts the period. */
   firstMs: number
-  /** Between two parts after that: a slow stream that goes on steadily is never stopped by it. */
+  /** Between two later parts. It never stops a slow but steady stream. */
   silenceMs: number
   /** From start to end. */
   totalMs: number
 }
 
-/** A timer that is set for longer fires at once. */
+/** Longer timers fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** Aborts its signal when a call is silent for too long, or takes too long in all. [BUD-1] */
+/** Aborts its signal when a call is silent for too long or exceeds its total time. [BUD-1] */
 export class CallClock {
   readonly #abort = new AbortController()
   readonly #total: ReturnType<typeof setTimeout>
@@ -30,7 +30,7 @@ export class CallClock {
     return this.#abort.signal
   }
 
-  /** A part has come: of the reply itself, or only a sign of life. */
+  /** A part has arrived: content of the reply, or only a heartbeat. */
   progressed(content: boolean): void {
     const {firstMs, silenceMs} = this.limits
     this.#begun ||= content
@@ -52,7 +52,7 @@ export class CallClock {
   }
 }
 
-/** Another try would be paid in full and most likely take as long: a person decides. */
+/** A retry would cost the same and most likely take as long, so a person decides. */
 function tooLong(totalMs: number): HoldfastError {
   return new HoldfastError('model_failed', `The model did not finish within ${totalMs} ms.`, {
     details: {reason: 'timeout', retryable: true, tryAgain: false},

@@ -76,7 +76,7 @@ export function summaryByRules({covered, previous}: Range, viewTokens: number): 
   return [former, gap, ...newest.toReversed()].filter(text => text !== '').join('\n') || `(${gone} lines.)`
 }
 
-/** As it may be stored: without secrets, within its share. [VIEW-5] */
+/** The summary as it is stored: without secrets, cut to its share of the view. [VIEW-5] */
 export function fitSummary(text: string, viewTokens: number): string {
   const room = Math.floor(viewShares.summary * viewTokens)
   return cutToTokens(cutText(redactText(text.trim()), 16_000), room)

@@ -1,5 +1,8 @@
 const allowed = /^(select|insert|update|delete|with|values|table|merge|truncate|explain)$/
-/** Data definition for the application's own tables; code that the database would run later is none of a call's business. */
+/**
+ * Data definition for the application's tables. Functions and triggers are excluded: the database would run them later,
+ * outside of the call.
+ */
 const definition =
   /^(create|alter|drop|comment)\s+(or\s+replace\s+|unique\s+|temp\w*\s+|unlogged\s+|on\s+)*(table|index|view|type|sequence|column)\b/i
 
@@ -8,15 +11,15 @@ const runsText =
   /\b(set_config|\w+_to_xml\w*|ts_stat|ts_rewrite|lo_(creat|create|export|from_bytea|get|import|open|put|truncate|unlink)|lo(read|write))\b|\bU&/i
 
 /**
- * Why a query of a local tool is refused; null for one that stays within the tables of the application. A tool's result
- * must commit with its writes, so the tool neither ends the transaction nor changes its settings, and the tables of
- * Holdfast are written by Holdfast only. The database takes one statement a query. [OP-1, LOG-1]
+ * Returns why a query of a local tool is refused; null if it stays within the application's tables. A tool's result
+ * must commit with its writes, so the tool may not end the transaction or change its settings, and only Holdfast writes
+ * Holdfast's tables. The database accepts one statement per query. [OP-1, LOG-1]
  *
  * A role of the database (`SET LOCAL ROLE`) cannot replace this check: `RESET ROLE`, `SET ROLE`, `set_config` and `DO`
  * leave the role again, since the session stays a superuser's.
  */
 export function sqlFault(query: string): string | null {
-  // Texts count, too: some functions run a text as a query. A value that looks like that belongs into a parameter.
+  // String literals are checked too, because some functions execute a string. Such a value belongs in a parameter.
   const names = query.replaceAll('"', '')
   const own = /\bholdfast_\w*|\bpg_\w+|\binformation_schema\b/i.exec(names)
   if (own) return `sql: expected tables of the application, got "${own[0].toLowerCase()}"`

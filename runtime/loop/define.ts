@@ -72,12 +72,10 @@ export const defaultBudgets: Budgets = {
 }
 
 /**
- * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change: under the
- * same version a changed text or tool makes the runs under way wait, and publishing it is refused. [PIN-1]
+ * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change. A change
+ * under the same version makes running runs wait, and publishing it is refused. [PIN-1]
  *
  * @throws HoldfastError `misconfigured` naming the field
- * @example
- * const desk = defineAgent({name: 'desk', version: '1.0.0', instructions: 'Be brief.', tools: [lookupOrder]})
  */
 export function defineAgent<const Tools extends readonly ToolContract[]>(agent: {
   name: string
@@ -99,7 +97,7 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
   requireDocuments(agent.name, agent.documents ?? [])
   const where = `agent ${agent.name}`
-  // Whoever bounds the silence of a call means all of it, the first part too.
+  // An explicit `modelCallMs` also applies to the first part.
   const first = agent.budgets?.modelCallMs === undefined ? {modelFirstMs: 300_000} : {}
   const budgets = {...defaultBudgets, ...first, ...agent.budgets}
   return Object.freeze({
@@ -129,11 +127,11 @@ export interface ToolContext {
   }
   blobs: {
     /**
-     * The bytes of a blob of this session, or of what it inherits: by the reference that a result shows in their place, or
-     * by its id alone. What is not on this device is fetched from the server; a local tool that has asked its
-     * first query stays on the device.
+     * Returns the bytes of a blob of this session or of one that it inherits from, by the reference in a result or by
+     * its id. Missing bytes are fetched from the server; a local tool that has made its first query reads only this
+     * device.
      *
-     * @throws HoldfastError `bad_input` for what is no reference, `not_found`, and `offline` when only the server has it
+     * @throws HoldfastError `bad_input` for an invalid reference, `not_found`, and `offline` when only the server has it
      */
     read(blob: Pick<BlobRef, '$blob'> | string): Promise<Uint8Array>
   }
@@ -151,8 +149,8 @@ export interface ToolContext {
 /** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
 export interface LocalToolContext extends ToolContext {
   /**
-   * One statement on the application's own tables. The first query, or the first look at a document, begins the call's
-   * transaction, which ends when the tool returns: do whatever is slow before it, since others wait for the database then.
+   * Runs one statement on the application's tables. The first query, or the first use of a document, starts the call's
+   * transaction, which ends when the tool returns. Do slow work before it: other writes wait while it is open.
    *
    * @throws HoldfastError `bad_input` for a query that ends the transaction or names tables of Holdfast or the system
    */
@@ -180,7 +178,7 @@ export type ToolImplementations<Tools extends readonly ToolContract[]> = {
 
 /** How a model that is configured on the server is reached; the runtime hands it in. */
 export interface ModelGateway {
-  /** Names of the models the server offers, best first; throws `offline` when it cannot be asked. */
+  /** Names of the models that the server offers, best first. Throws `offline` when the server cannot be reached. */
   models(): Promise<string[]>
   open(name: string): LanguageModel
 }
@@ -194,9 +192,9 @@ export type ModelSource =
   | ((host: {gateway: ModelGateway; pinned: string | null}) => LanguageModel | Promise<LanguageModel>)
 
 /**
- * The model that a source gives.
+ * Returns the model of a source.
  *
- * @throws HoldfastError `misconfigured` for what is no model of the provider specification v3 or v4
+ * @throws HoldfastError `misconfigured` when it is not a model of the provider specification v3 or v4
  */
 export async function chosenModel(
   source: ModelSource,
@@ -207,12 +205,12 @@ export async function chosenModel(
   return model
 }
 
-/** A class of a provider may be callable too. */
+/** A model may be callable too. */
 function isModel(source: ModelSource): source is LanguageModel {
   return typeof source !== 'function' || 'specificationVersion' in source
 }
 
-/** Refuses at once a model that no run could use; one that is chosen later is checked when it is chosen. */
+/** Checks a model that is given directly. A model that a function returns is checked when it is used. */
 export function requireModelSource(source: unknown, where: string): void {
   if (typeof source !== 'function' || 'specificationVersion' in source) requireModel(source, where)
 }
@@ -268,7 +266,7 @@ export function agentHost<Served extends Agent>(
   return {agent, ...implementation} as unknown as AgentHost
 }
 
-/** Two hosts of one name and version would make it a matter of chance which one a run goes on with. */
+/** Two hosts with the same name and version would make it random which one continues a run. */
 export function requireDistinct(hosts: readonly AgentHost[]): void {
   for (const {agent, model} of hosts) requireModelSource(model, `agent ${agent.name}: model`)
   const names = hosts.map(({agent}) => `"${agent.name}" ${agent.version}`)

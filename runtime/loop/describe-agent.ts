@@ -5,17 +5,16 @@ import {canonicalHash} from './canonical-hash.ts'
 import type {Agent} from './define.ts'
 import type {AgentBuild} from './next-step.ts'
 
-/** An agent of this build as a pin and the registry name it. */
+/** An agent of this build, as pins and the registry describe it. */
 export type DescribedAgent = AgentBuild & {toolsHash: string; instructionsHash: string}
 
 const described = new WeakMap<Agent, Promise<DescribedAgent>>()
 
 /**
- * Name, version, tool contracts and instructions with their hashes; computed once for each agent, since the pure code that compares
- * them can neither hash nor read a schema. [PIN-1]
+ * Returns name, version, tool contracts and instructions with their hashes. Computed once for each agent, because the
+ * pure code that compares them can neither hash nor read a schema. [PIN-1]
  *
- * @example
- * const {name: _, ...manifest} = await describeAgent(desk)
+ * @example const {name: _, ...manifest} = await describeAgent(desk)
  */
 export function describeAgent(agent: Agent): Promise<DescribedAgent> {
   const known = described.get(agent) ?? describe(agent)

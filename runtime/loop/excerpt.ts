@@ -1,17 +1,17 @@
 import {estimateTokens} from '../protocol/estimate-tokens.ts'
 import type {Json} from '../protocol/json.ts'
 
-/** Sizes to which long texts are cut, tokens: few steps, so that a prompt keeps its beginning from step to step. */
+/** Sizes in tokens to which long texts are cut. There are few, so that a prompt keeps its prefix from step to step. */
 export const excerptSizes = [8192, 4096, 2048, 1024, 512, 256, 128, 64] as const
 
-/** The value itself when it is small enough; else its beginning and end, with how much of it there is. */
+/** Returns the value if it is small enough; otherwise its start and end, with its length. */
 export function excerptOf(value: Json, tokens: number | undefined): Json {
   if (tokens === undefined || estimateTokens(value) <= tokens) return value
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return {excerpt: excerptText(text, tokens), ...referencesIn(value)}
 }
 
-/** A blob's reference is small, and with it the whole can be read: it stays beside the excerpt. */
+/** Keeps a blob's reference beside the excerpt, so that the whole can be read. */
 function referencesIn(value: Json): {[key: string]: Json} {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
   const {$blob, bytes, type} = value
@@ -20,7 +20,7 @@ function referencesIn(value: Json): {[key: string]: Json} {
     : {}
 }
 
-/** Beginning and end of a text, each a whole number of characters, with a note between them. */
+/** Returns the start and end of a text, without splitting a character, and a note between them. */
 export function excerptText(text: string, tokens: number | undefined): string {
   if (tokens === undefined || estimateTokens(text) <= tokens) return text
   const share = Math.min(1, tokens / estimateTokens(text))

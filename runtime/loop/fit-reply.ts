@@ -8,18 +8,18 @@ import {cutText} from './view-sections.ts'
 
 type Reply = DataOf<'model.replied'>
 
-/** What an event has for its reply: the rest is for the envelope. */
+/** Bytes of an event that its reply may use. The rest is for the envelope. */
 const replyBytes = limits.eventBytes - 20 * 1024
 const mostParts = 500
-/** Less than this of a text is not worth keeping. */
+/** Texts are not cut below this length. */
 const leastCharacters = 200
 
 export type FittedReply = {reply: Reply; blobs: readonly BlobContent[]}
 
 /**
- * The reply as one event can hold it. It is paid for, so what does not fit is cut, with a note where it was cut: first
- * what no person reads, then reasoning, then text, then the input of calls, the largest first. Where text was cut, the
- * whole text is a blob of the event. A call whose input was cut is not run; its fault tells the model why.
+ * Cuts a reply to the size that one event can hold. The reply is paid for, so it is kept, with a note at each cut. Cut
+ * in this order, largest parts first: opaque parts, metadata, reasoning, text, inputs of calls. Where text was cut, the
+ * complete text is a blob of the event. A call whose input was cut is not executed; its fault tells the model why.
  */
 export async function fitReply(reply: Reply): Promise<FittedReply> {
   if (fits(reply.content)) return {reply, blobs: []}
@@ -44,7 +44,7 @@ function textOf(content: readonly ReplyPart[]): string {
   return content.flatMap(part => (part.type === 'text' ? part.text : [])).join('\n\n')
 }
 
-/** Neighbouring pieces of text are one text. */
+/** Joins adjacent text parts. */
 function joined(content: readonly ReplyPart[]): ReplyPart[] {
   const parts: ReplyPart[] = []
   for (const part of content) {
@@ -63,7 +63,7 @@ function withinCount(parts: ReplyPart[]): ReplyPart[] {
   return [...kept, {type: 'text', text: `[${parts.length - kept.length} further parts of this reply were left out.]`}]
 }
 
-/** Returns the part with at most about `bytes` bytes less, or null for a part that it does not concern. */
+/** Returns the part shortened by about `over` bytes, or null if it does not apply to this part. */
 type Shrink = (part: ReplyPart, over: number) => ReplyPart | null
 
 function shrinkLargest(content: ReplyPart[], shrink: Shrink): void {
@@ -80,7 +80,7 @@ function shrinkLargest(content: ReplyPart[], shrink: Shrink): void {
 const shrinkOpaque: Shrink = part =>
   part.type === 'opaque' ? {type: 'opaque', kind: part.kind, value: {leftOut: 'The reply was too large.'}} : null
 
-/** Without it a provider may not take its own words back, but it still can be asked. */
+/** Without its metadata, a provider may not recognise its own output, but can still be called. */
 const dropMetadata: Shrink = part => {
   if (!part.providerMetadata || jsonBytes(part.providerMetadata) < 1024) return null
   const {providerMetadata: _, ...rest} = part
@@ -99,7 +99,7 @@ const shrinkInput: Shrink = part => {
 
 const shrinkText: Shrink = (part, over) => (part.type === 'text' ? {...part, text: shorter(part.text, over)} : null)
 
-/** Shorter by `over` bytes of JSON: a character is one byte or several, so bytes are looked for by halves. */
+/** Shortens a text by `over` bytes of JSON. Characters differ in bytes, so the length is found by binary search. */
 function shorter(text: string, over: number): string {
   const room = jsonBytes(text) - over
   let [fits, tooLong] = [leastCharacters, text.length]

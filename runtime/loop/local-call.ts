@@ -4,13 +4,12 @@ import type {Draft} from '../protocol/event.ts'
 import type {UnitOfWork} from '../storage/device-store.ts'
 
 type Work = (unit: UnitOfWork) => Promise<readonly Draft[]>
-/** Appends what `work` answers in one transaction with what it does; what it throws leaves nothing behind. */
+/** Appends the drafts that `work` returns, in one transaction with its writes. If it throws, nothing is stored. */
 type InTransaction = (work: Work) => Promise<void>
 
 /**
- * The transaction of one local call. It begins when the tool first asks for the database, and ends with the call's
- * result, so that whatever is slow and comes before keeps nobody waiting; effect and result still commit together, once.
- * [OP-1]
+ * The transaction of one local call. It starts when the tool first uses the database and ends with the call's result,
+ * so slow work before it blocks no other write. Effect and result still commit together, once. [OP-1]
  *
  *   tool runs ──▶ first query ─▶ begin ─▶ queries ─▶ tool returns ─▶ result ─▶ commit
  *   tool runs ──────────────────────────────────────▶ tool returns ─▶ begin ─▶ result ─▶ commit
@@ -23,20 +22,20 @@ export class LocalCall {
   readonly #reading = new Set<Promise<unknown>>()
 
   constructor(private readonly inTransaction: InTransaction) {
-    // Whoever waits for them hears of it; nobody has to.
+    // Rejections reach those who await these promises; without one they must not count as unhandled.
     this.#opened.promise.catch(() => undefined)
     this.#finished.promise.catch(() => undefined)
   }
 
-  /** For queries of the tool. */
+  /** Starts the transaction if needed and returns it, for the tool's queries. */
   unit(): Promise<UnitOfWork> {
     if (this.#over)
-      return Promise.reject(new HoldfastError('tool_failed', 'the call that this query belongs to is over'))
+      return Promise.reject(new HoldfastError('tool_failed', 'The tool call of this query has already ended.'))
     this.#begun ??= this.#begin()
     return this.#opened.promise
   }
 
-  /** Reads without holding the database while it is free; inside the transaction through it. */
+  /** Reads outside of the transaction before it has started, and through it afterwards. */
   async read<T>(read: (unit?: UnitOfWork) => Promise<T>): Promise<T> {
     if (this.#begun) return read(await this.#opened.promise)
     const reading = read()
@@ -44,7 +43,7 @@ export class LocalCall {
     return await reading.finally(() => this.#reading.delete(reading))
   }
 
-  /** Ends the call with what is to commit beside the tool's own writes. */
+  /** Ends the call and commits its result with the tool's writes. */
   async finish(result: Work): Promise<void> {
     this.#begun ??= this.#begin()
     this.#over = true
@@ -52,7 +51,7 @@ export class LocalCall {
     await this.#begun
   }
 
-  /** Ends the call without a trace. */
+  /** Ends the call and rolls back. */
   async abandon(reason: unknown): Promise<void> {
     this.#over = true
     this.#finished.reject(reason)
@@ -60,7 +59,7 @@ export class LocalCall {
   }
 
   async #begin(): Promise<void> {
-    // A read that is under way may itself have to write what it has fetched, and would wait for this transaction.
+    // A running read may have to write what it fetched, and would then wait for this transaction.
     await Promise.allSettled(this.#reading)
     const done = this.inTransaction(async unit => {
       this.#opened.resolve(unit)
@@ -71,7 +70,7 @@ export class LocalCall {
   }
 }
 
-/** The documents of a tool; the first look at one begins the transaction. */
+/** The documents of a tool. The first use starts the transaction. */
 export function localDocuments(local: LocalCall, open: (unit: UnitOfWork) => DocumentEditor) {
   let editor: DocumentEditor | null = null
   const opened = async () => {

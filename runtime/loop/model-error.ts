@@ -4,16 +4,16 @@ import {redactText} from '../protocol/redact-secrets.ts'
 import {retryAfterMs} from '../protocol/retry-after.ts'
 import {thrownWords} from '../protocol/thrown-words.ts'
 
-/** What a model threw or streamed as an error, as one error of ours. `now` is milliseconds since 1970. */
+/** Converts an error that a model threw or streamed. `now`: milliseconds since 1970. */
 export function modelError(error: unknown, now: number): HoldfastError {
   if (HoldfastError.is(error, 'too_large')) return overflowed(error)
   if (error instanceof HoldfastError) return error
-  // First without its secrets, then cut: half a key would no longer look like one. [VIEW-5]
+  // Secrets are redacted before the text is cut: half a key would not be recognised. [VIEW-5]
   const message = redactText(thrownWords(error)).slice(0, 1000)
   return new HoldfastError('model_failed', message, {cause: error, details: detailsOf(error, now)})
 }
 
-/** The server takes no request of this size: for the loop that is a prompt that is too long. */
+/** The server refuses a request of this size; for the loop this means that the prompt is too long. */
 function overflowed(error: HoldfastError): HoldfastError {
   const details = {retryable: false, overflow: {limit: null, counted: null}}
   return new HoldfastError('model_failed', error.message, {cause: error, details})
@@ -27,14 +27,14 @@ function detailsOf(error: unknown, now: number): ErrorDetails {
   return {retryable: mayPass(error), ...(pauseMs !== null && {retryAfterMs: pauseMs})}
 }
 
-/** Providers mark what may pass; without a mark a broken connection is worth another try, and so is a success without a reply. */
+/** Providers mark temporary errors. Without a mark, an error is treated as a broken connection and retried. */
 function mayPass(error: unknown): boolean {
   if (typeof error !== 'object' || error === null || !('isRetryable' in error)) return true
   const status = statusOf(error)
   return error.isRetryable === true || (status !== null && status >= 200 && status < 300)
 }
 
-/** Refused for a key, an account or a right: asking again alone changes nothing, but a person can mend it and retry. */
+/** A key, an account or a right was refused. A person must correct it before a retry can succeed. */
 function needsPerson(error: unknown): boolean {
   return [401, 402, 403].includes(statusOf(error) ?? 0)
 }

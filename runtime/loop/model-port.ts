@@ -19,24 +19,23 @@ export type ModelCall = {
   /** As the run pinned them; the provider's own where it pinned none. */
   settings?: ModelSettings | undefined
   signal: AbortSignal
-  /** No bound when left out. */
+  /** Default: no limits. */
   limits?: CallLimits
   environment: Environment
-  /** Under which a gateway makes this call once; a provider asked directly reads past it, a summary has none. */
+  /** The name under which a gateway executes this call once. Other providers ignore it; a summary has none. */
   name?: ModelCallName
-  /** Called with the whole text so far on every piece; nothing of it is stored. */
+  /** Called with the complete text so far after every part. The text is not stored. */
   onText(text: string): void
 }
 
 const noLimits: CallLimits = {firstMs: Number.MAX_VALUE, silenceMs: Number.MAX_VALUE, totalMs: Number.MAX_VALUE}
 
 /**
- * One model call from prompt to reply, of any size; `fitReply` makes of it what an event can hold. A call that is stopped at its total time keeps what
- * it has said, marked as cut: it is paid for.
+ * Makes one model call and returns the reply, of any size; `fitReply` cuts it to what an event can hold. A call that is
+ * stopped at its total time returns its partial reply, marked as cut, because it is paid for.
  *
- * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, falls silent, reports an error, or
- * ends without saying that it is complete: half a reply is no reply. `details.overflow` tells that the prompt is longer
- * than the model takes.
+ * @throws HoldfastError `model_failed` (details.retryable) when the stream breaks, becomes silent, reports an error, or
+ * ends before the reply is complete. `details.overflow` is set when the prompt is too long.
  */
 export async function callModel(call: ModelCall): Promise<Reply> {
   const gathered = new ReplyBuilder(call)
@@ -69,7 +68,7 @@ function open({model, view, settings, name}: ModelCall, abortSignal: AbortSignal
   })
 }
 
-/** Reads until `take` has enough, the stream ends or the signal aborts, whether or not the stream listens to it. */
+/** Reads until `take` returns "enough", the stream ends or the signal aborts, even if the stream ignores the signal. */
 async function readParts(
   stream: ModelStream,
   signal: AbortSignal,
@@ -89,7 +88,7 @@ async function readParts(
   }
 }
 
-/** What a provider sends before it has a word of the reply, or only to keep the connection. */
+/** Whether the part belongs to the reply. Other parts come before it or only keep the connection open. */
 function isContent(part: ModelStreamPart | null | undefined): boolean {
   return part?.type !== undefined && !['stream-start', 'response-metadata', 'ping', 'raw'].includes(part.type)
 }

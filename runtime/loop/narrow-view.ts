@@ -5,13 +5,13 @@ import type {DataOf} from '../protocol/event.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {buildView, type PreparedView, type ViewAgent} from './prepare-view.ts'
 
-/** Refused views in a row after which the run fails. */
+/** Consecutive refused views after which the run fails. */
 const mostRefusals = 6
 
 /**
- * What is recorded when a provider refuses a view as too long: how much the next one may hold. [VIEW-4]
+ * Creates the event data after a provider refused a view as too long, with the limit of the next view. [VIEW-4]
  *
- * @throws HoldfastError `model_failed`, final, when nothing is left that a view could do without
+ * @throws HoldfastError `model_failed`, not retryable, when the view cannot be made smaller
  */
 export function refusedView(
   {calibration}: Pick<SessionState, 'calibration'>,
@@ -27,12 +27,12 @@ export function refusedView(
 }
 
 function noRoom(tokens: number, least: number, {limit}: ContextOverflow): HoldfastError {
-  const takes = limit === null ? '' : ` It takes ${limit} tokens.`
+  const takes = limit === null ? '' : ` Its limit is ${limit} tokens.`
   return new HoldfastError(
     'model_failed',
     `The model's provider refuses even the shortest view of this conversation as too long.${takes} ` +
-      `Instructions and tools alone come to about ${least} tokens, the view to about ${tokens}. ` +
-      'Use a model that takes more, or shorten the instructions, the tools or the last message.',
+      `Instructions and tools alone have about ${least} tokens, the view about ${tokens}. ` +
+      'Use a model with a larger limit, or shorten the instructions, the tools or the last message.',
     {details: {retryable: false}},
   )
 }

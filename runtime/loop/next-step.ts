@@ -26,7 +26,7 @@ export type NextStep =
   | {do: 'call-model'}
   | {do: 'run-tools'; calls: CallState[]}
   | {do: 'propose-operations'; calls: CallState[]}
-  /** `apart`: this build lacks the run's version, so that nothing but the results can be prepared. */
+  /** `apart`: this build does not have the run's version, so no view is prepared after the results. */
   | {do: 'record-results'; results: CallResult[]; apart?: true}
   | {do: 'wait'; for: 'approval' | 'operation' | 'custody' | 'version'; why: string}
   | {do: 'wait'; for: 'wake'; why: string; until: number; inMs: number}
@@ -43,11 +43,11 @@ export type Here = {
   now: number
   /** Milliseconds of work for the run that no event has recorded yet. */
   workMs?: number
-  /** Milliseconds since this process first saw the run asleep, on a clock that nobody sets. */
+  /** Milliseconds since this process first saw the run asleep, on a monotonic clock. */
   sleptMs?: number
-  /** The newest message that no step has seen was posted on this device. */
+  /** Whether the newest unanswered message was posted on this device. */
   isAsked?: boolean
-  /** The run that this process began or went on with; null for none yet, left out by whoever does not restart. */
+  /** The run that this process started or resumed; null for none yet. Omitted by callers that never restart. */
   began?: RunId | null
 }
 
@@ -69,7 +69,8 @@ export function nextStep(state: SessionState, here: Here): NextStep {
     }
   const run = state.run
   if (state.custody.holder !== here.device) {
-    // Only a holder that works keeps others out: who is asked takes what nobody works on. [CUS-3]
+    // A holder blocks other devices only while a run is active. A device with a new message takes custody of an idle
+    // session. [CUS-3]
     if (here.isAsked && !isActive(run)) return {do: 'take-custody'}
     return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
   }
@@ -78,7 +79,7 @@ export function nextStep(state: SessionState, here: Here): NextStep {
   return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
 }
 
-/** What the records alone can answer is recorded first: what was paid is never unknown for want of a version. [PIN-3] */
+/** Results that follow from the records are stored first, even if this build lacks the run's version. [PIN-3] */
 function nextOf(state: SessionState, run: RunState, here: Here): NextStep {
   const lacking = lackingBuild(run.pin, here.agents)
   if (lacking) {
@@ -99,7 +100,7 @@ function workStep(state: SessionState, run: RunState, workMs: number): NextStep 
   return callsStep(state, run, workMs) ?? modelStep(state, run, workMs)
 }
 
-/** What somebody who holds the run, and has just recorded something of it, comes to next. */
+/** The next step of the holder, after it has appended an event of the run. */
 export function goesOnWith(state: SessionState, workMs: number): NextStep | null {
   const {run, unreadable, closed} = state
   return run && isActive(run) && !run.rest?.asleep && !unreadable && !closed ? workStep(state, run, workMs) : null
@@ -117,7 +118,7 @@ export function hasWork({run, unanswered, closed}: SessionState): boolean {
   return isActive(run) || unanswered.length > (run?.unseen ?? 0)
 }
 
-/** A run goes on only with the version it pinned, of which this build may have several. [PIN-3] */
+/** A run continues only with its pinned version. This build may have several. [PIN-3] */
 function lackingBuild({agent, version, tools, instructionsHash}: Pin, agents: readonly AgentBuild[]): string | null {
   const builds = agents.filter(({name}) => name === agent)
   if (builds.length === 0) return `The run is pinned to the agent "${agent}"; this build has none of that name.`
@@ -149,7 +150,7 @@ function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[])
   return sameOrder ? null : 'The run is pinned to the same tools in another order.'
 }
 
-/** No clock can make it last longer than its author meant: one that was set back may show hours or years before its end. */
+/** A sleep never lasts longer than its author set, even if a clock was set back. */
 function asleepStep({unanswered}: SessionState, rest: Rest, {now, sleptMs = 0}: Here): NextStep {
   if (unanswered.length > 0) return {do: 'wake', by: 'message'}
   const {until, why, forMs = Number.POSITIVE_INFINITY} = rest
@@ -236,7 +237,7 @@ function modelStep(state: SessionState, run: RunState, workMs: number): NextStep
   return {do: isTooLarge(state, run) ? 'compact' : 'prepare-view', answers: state.unanswered}
 }
 
-/** A second summary without a reply in between could only do the same again. */
+/** A second summary without a reply in between would be the same. */
 function isTooLarge({view, calibration}: SessionState, {pin: {budgets}}: RunState): boolean {
   const {compactAt = defaultCompactAt} = budgets
   const viewTokens = viewTokensOf(calibration, budgets)

@@ -5,8 +5,8 @@ import {limits} from '../protocol/version.ts'
 export type OpaquePart = Extract<ReplyPart, {type: 'opaque'}>
 
 /**
- * A part of a reply that Holdfast has no meaning for, kept as it came: a source, a file, a provider's own tool call.
- * One that JSON cannot hold, or that is over 64 KiB, is kept by its name and size alone.
+ * Stores a part of a reply that Holdfast does not interpret, unchanged: a source, a file, a call of the provider's own
+ * tool. A part that JSON cannot represent, or that is over 64 KiB, is replaced by a note.
  */
 export function opaquePart(part: {readonly type: string; readonly [field: string]: unknown}): OpaquePart {
   const {type, providerMetadata, ...rest} = part
@@ -21,14 +21,14 @@ export function opaquePart(part: {readonly type: string; readonly [field: string
 
 function storable(rest: Record<string, unknown>): {[key: string]: Json} {
   const parsed = jsonObjectSchema.safeParse(withoutUndefined(rest))
-  if (!parsed.success) return {leftOut: 'It holds what JSON cannot.'}
+  if (!parsed.success) return {leftOut: 'JSON cannot represent this part.'}
   const bytes = jsonBytes(parsed.data)
   return bytes > limits.valueBytes
-    ? {leftOut: `It holds ${bytes} bytes; at most ${limits.valueBytes} are kept.`}
+    ? {leftOut: `This part has ${bytes} bytes; at most ${limits.valueBytes} are stored.`}
     : parsed.data
 }
 
-/** JSON has no undefined, and a field that is not set is not there. */
+/** JSON has no undefined, so such fields are dropped. */
 function withoutUndefined(value: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined))
 }

@@ -54,11 +54,11 @@ export type LoopParts = {
   /** With a unit of work it must not leave it: the database is busy with that transaction. */
   readFact(key: string, unit?: UnitOfWork): Promise<FactReading | null>
   readFacts(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
-  /** As `readFact`; what comes from elsewhere is checked against its id. */
+  /** Like `readFact`. Bytes from the server are checked against their id. */
   readBlob(session: SessionId, blob: BlobId, unit?: UnitOfWork): Promise<Uint8Array>
-  /** Makes this device the holder of the session if nobody works on it; left out where it always is. */
+  /** Takes custody of the session if no run is active. Omitted where this device is always the holder. */
   takeCustody?(): Promise<void>
-  /** Milliseconds that a holder elsewhere is given to take up a message of this device. */
+  /** Milliseconds that a holder on another device has to take up a message of this device. */
   patienceMs?(): number
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
   documents: DocumentReader
@@ -124,7 +124,7 @@ export class StepPerformer {
     }
   }
 
-  /** Who was quicker is not there yet when the answer is; until it is, trying again would only meet the same. */
+  /** If another device was faster, its events have not arrived yet; a retry before that would fail again. */
   async #takeCustody(before: SessionState): Promise<void> {
     await this.parts.takeCustody?.()
     if (this.parts.log.state === before)
@@ -307,8 +307,8 @@ export class StepPerformer {
   }
 
   /**
-   * The tool's writes, its document edits and its result are one transaction; a failed tool leaves none of them. It begins
-   * with the tool's first query: what is slow before that keeps no message waiting. [OP-1]
+   * The tool's writes, document edits and result are one transaction; a failed tool leaves none of them. The
+   * transaction starts with the tool's first query, so slow work before it blocks no message. [OP-1]
    */
   async #runLocal(call: CallState, state: SessionState, next: Follow): Promise<void> {
     const local = new LocalCall(work => this.#inTransaction(work, next))
@@ -333,7 +333,7 @@ export class StepPerformer {
       })
     } catch (error) {
       await local.abandon(error)
-      // What the tool wrote and the log cannot take is the tool's failure too.
+      // Data that the log cannot store is also a failure of the tool.
       if (HoldfastError.is(error, 'bad_input', 'too_large')) failed ??= toolError(call, error.message)
       if (!failed) throw error
       await this.#append([runDraft(state, 'tool.returned', failed)], next)
@@ -384,13 +384,17 @@ export class StepPerformer {
     return this.#measured(measure => this.parts.log.append(this.#actor, measure(drafts), follow))
   }
 
-  /** The first event that is appended records the work since the last one; what is not stored has recorded nothing. [BUD-3] */
+  /**
+   * The first appended event records the work since the last one. If the append fails, the work stays unrecorded.
+   * [BUD-3]
+   */
   async #measured(append: (measure: (drafts: readonly Draft[]) => Draft[]) => Promise<void>): Promise<void> {
     let taken = 0
     const measure = (drafts: readonly Draft[]) => {
+      const first = drafts.findIndex(({run}) => run !== undefined)
+      if (first === -1) return [...drafts]
       const workMs = this.meter.take()
       taken += workMs
-      const first = drafts.findIndex(({run}) => run !== undefined)
       return drafts.map((draft, i) => (i === first && workMs > 0 ? {...draft, workMs} : draft))
     }
     try {

@@ -4,7 +4,7 @@ import type {Pin, PinnedVersion, Route} from '../protocol/pin.ts'
 import type {AgentHost} from './define.ts'
 import {describeAgent} from './describe-agent.ts'
 
-/** The parts of a pin that name an agent's version, as this build has it, with the model of that label. */
+/** The parts of a pin that describe an agent's version in this build, with the model of that label. */
 export async function pinnedVersionOf({agent, modelProfiles}: AgentHost, label: string): Promise<PinnedVersion> {
   const {version, tools, toolsHash, instructionsHash} = await describeAgent(agent)
   return {version, tools: [...tools], toolsHash, instructionsHash, model: {label, ...modelProfiles?.[label]}}

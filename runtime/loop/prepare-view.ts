@@ -14,7 +14,7 @@ import {messagesOf} from './view-messages.ts'
 import {messagesBefore3} from './view-messages-2.ts'
 import {type Beside, contextPreface, nothingBeside, type Sections, sectionsOf} from './view-sections.ts'
 
-/** What one model call is given: never the raw transcript, always built by these pure functions. [VIEW-1] */
+/** The input of one model call. It is never the raw transcript, and always built by these pure functions. [VIEW-1] */
 export type PreparedView = {
   prompt: LanguageModelV3Prompt
   tools: LanguageModelV3FunctionTool[]
@@ -27,9 +27,9 @@ export type PreparedView = {
 export type ViewAgent = {instructions: string; tools: readonly ToolContract[]}
 
 /**
- * Takes what fits: the mandatory parts, then the newest turns. Long texts are shown by excerpts where the turn under way
- * would not fit otherwise, or the newest exchange alone. Pure, and so are all functions below. [VIEW-1, VIEW-4]
- * `whole` is what the view would have held without a budget.
+ * Selects what fits: the mandatory parts, then the newest turns. Long texts are replaced by excerpts when the current
+ * turn, or the newest exchange alone, would not fit otherwise. All functions here are pure. [VIEW-1, VIEW-4] `whole`:
+ * size of the view without a budget.
  */
 export function prepareView(agent: ViewAgent, seen: readonly LoggedEvent[], beside: Beside) {
   const readable = seen.filter(isForModel)
@@ -57,7 +57,7 @@ export function prepareView(agent: ViewAgent, seen: readonly LoggedEvent[], besi
   return {...prepared, transforms: transforms.slice(0, 1000), whole, ...(excerpt !== undefined && {excerpt})}
 }
 
-/** Rather than cutting every text of a turn to less than this, its earlier steps are left out. */
+/** Below this excerpt size, earlier steps of the turn are left out instead. */
 const leastForTurn = 512
 
 function firstOf<T>(
@@ -72,7 +72,7 @@ function firstOf<T>(
   return null
 }
 
-/** The newest events that fit with excerpts of that size, and by how much the view is over its budget even so. */
+/** Returns the newest events that fit with excerpts of that size, and by how much the view still exceeds its budget. */
 function fitted(
   agent: ViewAgent,
   readable: readonly Readable[],
@@ -87,7 +87,7 @@ function fitted(
     const view = buildView(agent, chosen, beside)
     const over = view.estimatedTokens - viewTokens
     if (over <= 0 || chosen.length <= least) return {...view, over, taken: chosen.length, excerpt}
-    // The estimate of an event is that of its data; what the prompt adds around it is found out here.
+    // The estimate of an event covers its data; what the prompt adds around it is known only here.
     room -= over
   }
 }
@@ -129,16 +129,17 @@ export function buildView(
   }
 }
 
-/** Well-formed text is left as it is, so that every earlier manifest still leads to the same bytes. [VIEW-2] */
+/** Well-formed text is unchanged, so that earlier manifests still lead to the same bytes. [VIEW-2] */
 function wellFormedEvent(event: Readable): Readable {
   const data = wellFormedJson<Readable['data']>(event.data)
   return data === event.data ? event : ({...event, data} as Readable)
 }
 
 /**
- * In a person's place, not the system's: what users, tools and documents said must not speak with its authority. What
- * may change from step to step stands after the turns, so that a provider's cache keeps all before it; the summary
- * changes seldom and stands for turns, before them. Up to construction 2 everything stood before them.
+ * Context is sent as user messages, because text from users, tools and documents must not have the system's authority.
+ * What may change from step to step comes after the turns, so that the provider's cache keeps everything before it. The
+ * summary changes seldom and replaces turns, so it comes before them. Up to construction 2, everything came before the
+ * turns.
  */
 function contextMessages({texts, summary}: Sections, builder: number) {
   if (builder < 3) return {before: contextMessage([...texts]), after: []}

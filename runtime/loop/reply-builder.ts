@@ -11,10 +11,10 @@ import {opaquePart} from './opaque-part.ts'
 type Reply = DataOf<'model.replied'>
 type Words = Extract<ReplyPart, {type: 'text' | 'reasoning'}>
 
-/** Characters of one reply after which no more is read: it could not be kept. */
+/** Characters of a reply after which reading stops, because more could not be stored. */
 export const longestReply = 8 * 1024 * 1024
 
-/** Puts the parts of a stream together; what it does not know of is kept by its name and never vanishes. [LOG-6] */
+/** Assembles the parts of a stream into a reply. Unknown parts are kept by their type. [LOG-6] */
 export class ReplyBuilder {
   readonly #content: ReplyPart[] = []
   readonly #open = new Map<string, Words>()
@@ -57,7 +57,7 @@ export class ReplyBuilder {
         if (isCutStream(part)) throw cutStream(part.finishReason?.unified ?? null)
         this.#end = {finish: finishOf(part.finishReason?.unified), usage: countedUsage(part.usage)}
         break
-      // Nothing that belongs to the reply: the pieces of an input come again as its call.
+      // Not part of the reply. The input of a call is repeated in its `tool-call` part.
       case 'stream-start':
       case 'response-metadata':
       case 'tool-input-start':
@@ -78,7 +78,7 @@ export class ReplyBuilder {
     throw cutStream(null)
   }
 
-  /** What came so far, marked as cut. */
+  /** The reply so far, marked as cut. */
   cutReply(cut: 'size' | 'time'): Reply {
     return {content: this.#content, finish: 'length', usage: {inputTokens: null, outputTokens: null}, cut}
   }
@@ -113,7 +113,7 @@ export class ReplyBuilder {
       type: 'call',
       call: this.call.environment.id('call'),
       providerCall: typeof part.toolCallId === 'string' ? part.toolCallId.slice(0, 500) : '',
-      // A name that no tool can have is a fault to mend for the model, not a reply to lose.
+      // An impossible tool name becomes a fault that the model can correct; the reply is kept.
       tool: name.slice(0, 100) || 'unnamed',
       input,
       ...(fault && {fault: fault.slice(0, 2000)}),
@@ -132,7 +132,7 @@ function cutStream(finish: string | null): HoldfastError {
 
 const finishes = ['stop', 'length', 'content-filter', 'tool-calls', 'error', 'other'] as const
 
-/** A reason of a later specification is kept as `other`. */
+/** Unknown reasons of later specifications become `other`. */
 function finishOf(unified: unknown): Reply['finish'] {
   return finishes.find(known => known === unified) ?? 'other'
 }

@@ -2,19 +2,19 @@ import * as z from 'zod'
 import {HoldfastError} from '../protocol/errors.ts'
 
 /**
- * Refuses a tool whose input a model cannot write as JSON, such as a date or a map: found at the first call, it would
- * end the run.
+ * Refuses a tool whose input cannot be written as JSON, such as a date or a map. Otherwise the first call would end the
+ * run.
  *
  * @throws HoldfastError `misconfigured` naming the field
  */
 export function requireJsonInput(tool: string, input: z.ZodType): void {
   const found = findFault(input, 'input')
   if (!found) return
-  const message = `tool ${tool}: ${found.field}: expected a schema of JSON values (${found.why}); take z.iso.datetime() for a date, z.record() for a map`
+  const message = `tool ${tool}: ${found.field}: expected a schema of JSON values (${found.why}); use z.iso.datetime() for a date, z.record() for a map`
   throw new HoldfastError('misconfigured', message, {details: {field: found.field}})
 }
 
-/** The innermost field that has no JSON Schema. */
+/** Finds the innermost field without a JSON Schema. */
 function findFault(schema: z.ZodType, field: string): {field: string; why: string} | null {
   const why = faultOf(schema)
   if (why === null) return null

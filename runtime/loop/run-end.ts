@@ -3,7 +3,7 @@ import type {Draft} from '../protocol/event.ts'
 import type {SessionState} from '../protocol/session.ts'
 import {runDraft} from './run-draft.ts'
 
-/** How a run ends after the last word of its model, which may be none, or not a whole one. */
+/** Returns the event that ends a run after its model's last reply, which may be empty or incomplete. */
 export function endOf(state: SessionState, used: {usage: RunUsage}): Draft {
   const {flawed = 0, step} = state.run ?? {}
   switch (step?.flaw) {

@@ -9,14 +9,15 @@ import {type LoopParts, StepPerformer} from './perform-step.ts'
 import {RunSignal} from './run-signal.ts'
 import {WorkMeter} from './work-meter.ts'
 
-/** What the loop is doing, for whoever waits for it. */
+/** State of the loop. */
 export type LoopState = {working: boolean; waiting: Waiting | null; fault: HoldfastError | null}
 export type Waiting = {for: 'approval' | 'operation' | 'custody' | 'version' | 'server' | 'wake'; why: string}
 
-/** A timer that a sleeping machine has stopped goes on where it was, so the clock is looked at now and then. */
+/** A timer stops while the machine sleeps and continues afterwards, so the clock is checked regularly. */
 const longestTimerMs = 60_000
 
-const behind = 'Entries of this session are missing on this device. It continues when they are fetched from the server.'
+const behind =
+  'Entries of this session are missing on this device. The session continues when they are fetched from the server.'
 
 /**
  * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
@@ -32,9 +33,9 @@ export class RunLoop {
   /** The run that this process began or resumed. */
   #began: RunId | null = null
   #alarm: ReturnType<typeof setTimeout> | undefined
-  /** The sleep that was seen last, and since when. */
+  /** The current sleep and when it was first seen. */
   #asleep: {sleep: string; since: number} | null = null
-  /** The own message that a holder elsewhere has not taken up, and since when. */
+  /** This device's message that a holder elsewhere has not taken up, and since when. */
   #asked: {message: EventId; since: number} | null = null
   readonly #meter: WorkMeter
   readonly #performer: StepPerformer
@@ -85,7 +86,7 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
-      // What is missing here may have been done already: nothing is started on a part of the record. [LOG-9]
+      // Missing events may record finished work, so nothing starts on a partial record. [LOG-9]
       if (this.parts.log.isBehind) {
         this.#rest({for: 'server', why: behind})
         continue
@@ -112,12 +113,12 @@ export class RunLoop {
     if (custody.holder === device || !newest) return false
     const [message] = await store.byIds([newest])
     if (message?.device !== device) return false
-    // Set aside work waits for the person's choice, and the holder answers meanwhile. [CUS-4]
+    // A divergence waits for the person's choice, and the holder answers in the meantime. [CUS-4]
     const open = (await store.divergences(log.id)).some(({resolution}) => resolution === null)
     return !open && this.#isPatient(newest)
   }
 
-  /** A holder that is there starts at once; claiming before it could would make both call the model. */
+  /** A connected holder starts at once. Claiming custody too early would make both devices call the model. */
   #isPatient(message: EventId): boolean {
     const now = this.parts.environment.elapsed()
     if (this.#asked?.message !== message) this.#asked = {message, since: now}

@@ -19,7 +19,7 @@ export type ToolRun = {
   tool: ToolContract
   implementation: ToolFunction | undefined
   deadlineMs: number
-  /** Aborts after so many milliseconds of work; by the wall clock when left out. */
+  /** Returns a signal that aborts after `ms` milliseconds of work. Default: milliseconds of time. */
   deadline?(ms: number): {signal: AbortSignal; stop(): void}
   signal: AbortSignal
   readFact: ReadFact

@@ -39,7 +39,7 @@ export function isMessage(event: Readable): event is EventOf<'message.posted'> {
   return event.kind === 'message.posted'
 }
 
-/** With `excerpt`, no text of an event counts for more than that. */
+/** Estimates the tokens of events. `excerpt`: maximum tokens of each text. */
 export function tokensOf(events: readonly Readable[], excerpt = Number.POSITIVE_INFINITY): number {
   return events.reduce((sum, event) => sum + tokensIn(event, excerpt), 0)
 }
@@ -72,7 +72,10 @@ export function selectEvents(
   return opening ? [opening, ...chosen] : chosen
 }
 
-/** Where the events begin that fit the budget; a message is preferred, and the last cut taken when nothing fits. */
+/**
+ * Returns the index from which the events fit the budget. Cuts at a message are preferred; if nothing fits, the last
+ * cut is used.
+ */
 export function newestCut(events: readonly Readable[], budgetTokens: number, covered = 0, excerpt?: number): number {
   const cuts = cutsOf(events).filter(cut => cut >= covered)
   const affordable = cuts.slice(firstAffordable(events, cuts, budgetTokens, excerpt))
@@ -94,7 +97,7 @@ function cutsOf(events: readonly Readable[]): number[] {
   return cuts
 }
 
-/** Index of the first cut from which everything fits; the last cut when nothing does. */
+/** Returns the index of the first cut from which everything fits; the last cut if nothing does. */
 function firstAffordable(
   events: readonly Readable[],
   cuts: readonly number[],

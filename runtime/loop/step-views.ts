@@ -16,7 +16,7 @@ import {manifestOf} from './view-drafts.ts'
 import {readAll, readFurther, readSources, sourcesOf, type ViewSources} from './view-sources.ts'
 import type {WorkMeter} from './work-meter.ts'
 
-/** Prepares the view of each step and has the last one at hand, which only another worker must build again. [VIEW-1] */
+/** Prepares the view of each step and keeps the last one, so that only another worker has to rebuild it. [VIEW-1] */
 export class StepViews {
   #last: {step: StepId; view: PreparedView; continues: NamedStep | null} | null = null
 

@@ -7,7 +7,7 @@ import type {EventOf} from '../protocol/event.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import type {Readable} from './select-events.ts'
 
-/** The turns as constructions 1 and 2 showed them: their manifests must lead to the same bytes for ever. [VIEW-2] */
+/** The messages as constructions 1 and 2 built them. Their manifests must always lead to the same bytes. [VIEW-2] */
 export function messagesBefore3(events: readonly Readable[]): LanguageModelV3Message[] {
   const results = new Map(
     events.flatMap(event => (event.kind === 'tool.returned' ? [[event.data.call, event] as const] : [])),
@@ -22,8 +22,7 @@ function replyMessages(
   event: EventOf<'model.replied'>,
   results: ReadonlyMap<string, EventOf<'tool.returned'>>,
 ): LanguageModelV3Message[] {
-  // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
-  // Some providers refuse an empty text.
+  // A call without a result is still open and cannot be sent to a provider. Some providers refuse an empty text.
   const content = event.data.content.filter(part =>
     part.type === 'call'
       ? results.has(part.call)
@@ -41,7 +40,7 @@ function replyMessages(
 type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
 
 function assistantPart(part: ReplyPart): AssistantPart[] {
-  // What the provider attached to its own output must travel back to it as options.
+  // Metadata of the provider is returned to it as options.
   const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
   if (part.type === 'opaque') return []
   if (part.type !== 'call') return [{type: part.type, text: part.text, ...back}]

@@ -16,8 +16,8 @@ type Results = ReadonlyMap<string, EventOf<'tool.returned'>>
 type Shown = {results: Results; ids: ReadonlyMap<CallId, string>; excerpt: number | undefined}
 
 /**
- * The turns as a provider is shown them: a reply is followed at once by the results of its calls, as providers demand.
- * With `excerpt`, every text over that many tokens is shown by its beginning and end. [VIEW-4]
+ * Builds the messages for a provider. The results of a reply's calls follow it directly, as providers require. With
+ * `excerpt`, texts over that many tokens are shortened to their start and end. [VIEW-4]
  */
 export function messagesOf(events: readonly Readable[], excerpt?: number): LanguageModelV3Message[] {
   const results = new Map(
@@ -47,7 +47,7 @@ function replyMessages(event: EventOf<'model.replied'>, shown: Shown): LanguageM
   ]
 }
 
-/** What the model is told of a reply of its own that was cut; it is asked to go on from there. */
+/** The note after a reply that was cut, which asks the model to continue. */
 function noteOn({data}: EventOf<'model.replied'>): string | null {
   return flawOf(data) === 'cut' ? cutNote : null
 }
@@ -59,19 +59,19 @@ const cutNote =
 type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
 
 function assistantParts(part: ReplyPart, {results, ids, excerpt}: Shown): AssistantPart[] {
-  // What the provider attached to its own output must travel back to it as options.
+  // Metadata of the provider is returned to it as options.
   const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
   switch (part.type) {
     case 'opaque':
       return opaqueParts(part, back)
     case 'call': {
-      // A call whose result is not here cannot be shown to a provider; it can only be one that is still open.
+      // A call without a result is still open and cannot be sent to a provider.
       if (!results.has(part.call)) return []
       const input = part.providerMetadata ? part.input : excerptOf(part.input, excerpt)
       return [{type: 'tool-call', toolCallId: ids.get(part.call) ?? part.call, toolName: part.tool, input, ...back}]
     }
     default: {
-      // Some providers refuse an empty text. What a provider has signed is not shortened.
+      // Some providers refuse an empty text. Text that a provider has signed must not be shortened.
       if (part.text === '' && !part.providerMetadata) return []
       const text = part.providerMetadata ? part.text : excerptText(part.text, excerpt)
       return [{type: part.type, text, ...back}]
@@ -79,10 +79,10 @@ function assistantParts(part: ReplyPart, {results, ids, excerpt}: Shown): Assist
   }
 }
 
-/** A custom part goes back to its provider as it came; the others of a provider's own are not for its eyes again. */
+/** Custom parts are returned to their provider unchanged. Other opaque parts are not sent again. */
 function opaqueParts({kind, value}: Extract<ReplyPart, {type: 'opaque'}>, back: object): AssistantPart[] {
   if (kind !== 'custom' || typeof value.kind !== 'string') return []
-  // Only specification v4 knows this part; it is left out for a model of v3.
+  // Only specification v4 has this part. It is removed for a v3 model.
   return [{type: 'custom', kind: value.kind, ...back} as unknown as AssistantPart]
 }
 
@@ -111,7 +111,7 @@ function resultOutput({data}: EventOf<'tool.returned'>, excerpt: number | undefi
   }
 }
 
-/** Who decided is no matter of the model's provider. */
+/** The provider is not told who decided. */
 function denialWords(output: Json): string {
   if (typeof output === 'string') return JSON.stringify(output)
   const {note, reason} = typeof output === 'object' && output !== null && !Array.isArray(output) ? output : {}

@@ -3,7 +3,7 @@ import type {UnitOfWork} from '../storage/device-store.ts'
 import {sqlFault} from './confined-sql.ts'
 import type {LocalCall} from './local-call.ts'
 
-/** One failed query ends its transaction, so a tool that goes on after it must not be taken for one that succeeded. */
+/** A failed query ends its transaction, so a tool that continues after it must not count as successful. */
 export function watchedSql(local: LocalCall): {query: UnitOfWork['sql']; fault(): string | null} {
   let fault: string | null = null
   return {

@@ -5,9 +5,9 @@ import type {ReplyPart} from '../protocol/run.ts'
 type Call = Extract<ReplyPart, {type: 'call'}>
 
 /**
- * The id under which a provider is shown each call: ours, 9 letters and digits, which every provider takes, so that ids
- * that are empty, long or given twice do no harm. A provider that attached something to the call may look for its own
- * id, so that one stays as long as it is well-formed and stands there once. Same calls, same ids. [VIEW-2]
+ * Returns the call ids that are sent to a provider: 9 letters and digits, which every provider accepts, so empty, long
+ * or duplicate ids cause no harm. If the provider attached metadata to a call, it may need its own id, which is kept if
+ * it is well-formed and unique. The same calls always give the same ids. [VIEW-2]
  */
 export function wireIdsOf(calls: readonly Call[]): ReadonlyMap<CallId, string> {
   const ids = new Map<CallId, string>()
@@ -26,8 +26,8 @@ const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const length = 9
 
 /**
- * Made of what the call says and not of our own id of it: work that is kept as a branch has new ids, and what its model
- * was shown must still be built again byte for byte. [CUS-4]
+ * Derived from the content of the call and not from its event id: work that is kept as a branch gets new ids, but its
+ * prompt must be rebuilt byte for byte. [CUS-4]
  */
 function shortId({tool, providerCall, input}: Call): string {
   let rest = hash52(canonicalJson([tool, providerCall, input ?? null]))
@@ -39,7 +39,7 @@ function shortId({tool, providerCall, input}: Call): string {
   return id
 }
 
-/** Two FNV-1a hashes of 26 bits each: even distribution is all that is asked of it. */
+/** Two FNV-1a hashes of 26 bits each. Only an even distribution is needed. */
 function hash52(text: string): number {
   return fnv26(text, 0x811c9dc5) * 2 ** 26 + fnv26(text, 0x01234567)
 }

@@ -1,13 +1,13 @@
 /**
- * Milliseconds between two ticks above which the process was not running: its machine slept, its tab was frozen. Browsers
- * wake a hidden page once a minute, which is still work.
+ * A longer gap in milliseconds between two ticks means that the process was suspended: the machine slept or the tab was
+ * frozen. Browsers wake a hidden page once a minute, which still counts as work.
  */
 const longestGapMs = 90_000
 const tickMs = 1000
 
 /**
- * Measures how long this process works for a run, between its own events and on a clock that nobody can set. Waiting,
- * sleeping and being closed are not work. [BUD-3]
+ * Measures how long this process works for a run, between its events, on a monotonic clock. Waiting, sleeping and being
+ * closed do not count. [BUD-3]
  */
 export class WorkMeter {
   #workedMs = 0
@@ -18,7 +18,7 @@ export class WorkMeter {
   /** `elapsed` is a monotonic clock in milliseconds. */
   constructor(private readonly elapsed: () => number) {}
 
-  /** Work that no event has recorded yet. */
+  /** Milliseconds of work that no event has recorded yet. */
   get unrecordedMs(): number {
     if (this.#working > 0) this.#tick()
     return Math.round(this.#workedMs)
@@ -34,25 +34,28 @@ export class WorkMeter {
     }
   }
 
-  /** Takes what no event has recorded yet, for the next event to record. */
+  /** Returns the unrecorded work and resets it, for the next event. */
   take(): number {
     const ms = this.unrecordedMs
     this.#workedMs = 0
     return ms
   }
 
-  /** The event that should have recorded so much was not stored. */
+  /** Adds work back when the event that recorded it was not stored. */
   giveBack(ms: number): void {
     this.#workedMs += ms
   }
 
-  /** Work for a run that another holder goes on with, or that is over, is nobody's. */
+  /** Discards work for a run that has ended or moved to another holder. */
   reset(): void {
     this.#workedMs = 0
     this.#lastAt = this.elapsed()
   }
 
-  /** Aborts with a `TimeoutError` once so many more milliseconds of work are done; `stop` ends the watching. */
+  /**
+   * Returns a signal that aborts with a `TimeoutError` after `ms` more milliseconds of work. `stop` ends the
+   * measurement.
+   */
   after(ms: number): {signal: AbortSignal; stop(): void} {
     const controller = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

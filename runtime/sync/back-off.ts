@@ -1,9 +1,12 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** The longest pause that a server or a proxy may ask for, milliseconds: after it the device asks again all the same. */
+/** Longest pause in milliseconds that a server or proxy may request. Then the device tries again. */
 export const longestAskedPauseMs = 600_000
 
-/** Milliseconds to wait before try number `failures + 1`: doubling from half a second to 30 s, half of it jitter. [SYNC-6] */
+/**
+ * Milliseconds to wait before try number `failures + 1`: doubles from half a second to 30 s, half of it jitter.
+ * [SYNC-6]
+ */
 export function backoffMs(failures: number, random: number): number {
   if (failures === 0) return 0
   const ceiling = Math.min(30_000, 500 * 2 ** (failures - 1))
@@ -11,8 +14,8 @@ export function backoffMs(failures: number, random: number): number {
 }
 
 /**
- * As `backoffMs`, but never sooner than the answer asked for with `Retry-After`. A quarter of that is added as jitter,
- * so that the devices that were refused together do not come back together.
+ * Like `backoffMs`, but at least the pause that the response requested with `Retry-After`. A quarter of it is added as
+ * jitter, so that devices that were refused together do not return together.
  */
 export function retryPauseMs(error: unknown, failures: number, random: number): number {
   const own = backoffMs(failures, random)

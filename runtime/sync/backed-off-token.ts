@@ -3,13 +3,13 @@ import {backoffMs} from './back-off.ts'
 
 export type TokenSource = {
   get(): Promise<string>
-  /** Forgets the pause: the person or the network has changed something. */
+  /** Resets the pause, because the person or the network has changed something. */
   retry(): void
 }
 
 /**
- * Asks `token` once at a time, and after a failure not again before a growing pause is over: until then the same error
- * is thrown at once. Otherwise every request would ask a login that is down. [SYNC-6]
+ * Calls `token` once at a time, and after a failure not before a growing pause has passed. Until then the same error is
+ * thrown at once, so that requests do not overload a failing login. [SYNC-6]
  */
 export function backedOffToken(
   token: () => Promise<string>,
@@ -27,7 +27,7 @@ export function backedOffToken(
       failed = null
       return value
     } catch (caught) {
-      // Nobody has brought one yet, which costs nothing to ask again.
+      // No token is available yet. Asking again costs nothing, so there is no pause.
       if (HoldfastError.is(caught, 'unauthenticated')) throw caught
       failures += 1
       const error = HoldfastError.from(caught, 'offline')

@@ -24,7 +24,10 @@ export async function sendBlobs(
   }
 }
 
-/** There may be room by now; asks no further once there is none. Answers with how many were sent and how many are left. */
+/**
+ * Sends blobs again that the server had no room for, until it refuses one. Returns how many were sent and how many are
+ * left.
+ */
 export async function sendLeftBlobs(
   link: ServerLink,
   store: DeviceStore,

@@ -7,7 +7,9 @@ type Gate = {
   shut(error: HoldfastError): void
 }
 
-/** Who the requests of a link are for: unnamed until it is first said, then named, held back, or refused. [ID-6] */
+/**
+ * The person that a link's requests act for: not named until the first `set`, then named, waiting, or refused. [ID-6]
+ */
 export class Caller {
   #headers: Promise<Record<string, string>> = Promise.resolve({})
   #gate: Gate | null = null
@@ -41,7 +43,7 @@ export class Caller {
     return this.#headers
   }
 
-  /** The server has refused a request that was sent with these headers. */
+  /** The server refused a request with these headers as another person's. */
   isOther(headers: Record<string, string>): void {
     if (this.#named !== null && headers[personHeader] === this.#named) this.#onOther()
   }

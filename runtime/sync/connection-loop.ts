@@ -10,28 +10,30 @@ import {connectionOf, initialSync, onSignal, pollPauseMs, type SyncSignal, type 
 export type LoopParts = {
   link: Pick<CuttableLink, 'live' | 'setOnline'>
   environment: Environment
-  /** Asks for everything that may have been missed; `hello` at the start of a stream, `poll` without one. Throws to be repeated. */
+  /**
+   * Requests everything that may have been missed. `hello`: at the start of a stream; `poll`: without one. If it
+   * throws, it is repeated.
+   */
   round(why: 'hello' | 'poll'): Promise<void>
-  /** Called before each stream, which does not begin when it throws. */
+  /** Called before each stream. If it throws, the stream does not start. */
   beforeStream?(): Promise<void>
-  /** Every message of the stream, after `hello` has been taken here. */
+  /** Called for every message of the stream. `hello` has been processed before. */
   onMessage(message: LiveMessage): void
   onConnection(connection: Connection): void
-  /** The user has cut the connection or joined it again, or the stream is gone: what was expected of it is void. */
+  /** The user has disconnected or reconnected, or the stream has ended: nothing more is expected of it. */
   onStreamGone?(): void
 }
 
-/** A stream that lasted this long, milliseconds, did not fail when it ends: proxies end streams by the clock. */
+/** A stream that lasted this many milliseconds did not fail when it ends: proxies close streams after a fixed time. */
 const stoodMs = 5000
-/** Milliseconds between two rounds that something written here may cause while the server is out of reach. */
+/** Minimum milliseconds between two rounds that local writes start while the server is unreachable. */
 const nudgeMs = 5000
 
 /**
- * Holds the connection to the server. Two loops run beside each other and neither waits for the other:
+ * Holds the connection to the server with two independent loops:
  *
- *   stream   one live connection; a poke only says where to look, so a lost one costs time and nothing else [SYNC-3]
- *   rounds   one at the start of each stream; without a stream, or after a failure, one after the other with back-off
- *            [SYNC-8]
+ *   stream   one live connection. A poke only says where to look, so a lost poke only costs time. [SYNC-3]
+ *   rounds   one at the start of each stream; without a stream, or after a failure, repeated with back-off. [SYNC-8]
  */
 export class ConnectionLoop {
   #state: SyncState = initialSync
@@ -73,7 +75,7 @@ export class ConnectionLoop {
     await this.#round
   }
 
-  /** Idempotent. Answers whether anything has changed. */
+  /** Idempotent. Returns whether the state has changed. */
   setOnline(online: boolean): boolean {
     if (online !== this.#state.cut) return false
     this.parts.link.setOnline(online)
@@ -85,23 +87,23 @@ export class ConnectionLoop {
     return true
   }
 
-  /** Tries now what waits for the end of a pause. */
+  /** Ends the current pauses. */
   hurry(): void {
     this.#beforeStream.end()
     this.#beforeRound.end()
   }
 
-  /** Something is waiting to be sent while the server is out of reach: that may be worth a try before the pause is over. */
+  /** Something waits to be sent while the server is unreachable: tries before the pause ends, at a bounded rate. */
   nudge(): void {
     if (this.parts.environment.elapsed() - this.#lastRound > nudgeMs) this.#beforeRound.end()
   }
 
-  /** There is news, or there will be soon: without a stream it is asked for more often again. */
+  /** Changes are expected: without a stream, polls more often again. */
   expectNews(): void {
     this.#quiet = 0
   }
 
-  /** Ends the stream that is; the next one begins as after any other end. */
+  /** Ends the current stream. The next one starts as after any other end. */
   hangUp(): void {
     this.#hangUp.abort()
   }
@@ -110,7 +112,7 @@ export class ConnectionLoop {
     const before = this.#state
     this.#state = onSignal(before, signal)
     if (this.#state === before) return
-    // The pause depends on the state: one that has begun in another is begun anew.
+    // The length of the pause depends on the state, so it starts again.
     this.#beforeRound.end('changed')
     const connection = connectionOf(this.#state)
     const shown = JSON.stringify(connection)
@@ -124,12 +126,12 @@ export class ConnectionLoop {
     if (this.#state.asked !== 'answered') this.signal({type: 'answered'})
   }
 
-  /** A request was not answered; rounds begin, and what is to be sent waits for one that is. */
+  /** A request failed: rounds start, and sending waits until one succeeds. */
   unanswered(error: HoldfastError): void {
     if (this.#state.asked !== 'failed') this.signal({type: 'unanswered', error})
   }
 
-  /** A round soon, and one more if one is running. */
+  /** Starts a round, or another one after the running one. */
   ask(why: 'hello' | 'poll' = 'poll'): void {
     if (this.#next !== 'hello') this.#next = why
     this.#round ??= this.#roundsAsked().finally(() => {
@@ -140,7 +142,7 @@ export class ConnectionLoop {
   async #streams(): Promise<void> {
     while (!this.closed) {
       const {cut, streamFailures, error, asked} = this.#state
-      // While polling works a stream is only a convenience, so it is tried at a slower pace.
+      // While polling works, the stream is less urgent, so it is retried more slowly.
       const pace = asked === 'answered' ? 2 : 1
       const pause = pace * retryPauseMs(error, streamFailures, this.parts.environment.random())
       if (cut || streamFailures > 0) await this.#beforeStream.wait(cut ? null : pause)
@@ -148,7 +150,10 @@ export class ConnectionLoop {
     }
   }
 
-  /** One live connection, from opening to its end; what comes of it after the user has cut or joined counts no more. */
+  /**
+   * One live connection from start to end. Results that arrive after the user has disconnected or reconnected are
+   * ignored.
+   */
   async #stream(): Promise<void> {
     const {link, environment, onStreamGone} = this.parts
     const term = this.#term
@@ -175,12 +180,12 @@ export class ConnectionLoop {
     this.parts.onMessage(message)
   }
 
-  /** Asks for news whenever no stream brings it, and again after whatever failed. */
+  /** Runs rounds while no stream brings changes, and repeats failed ones. */
   async #rounds(): Promise<void> {
     while (!this.closed) {
       const random = this.parts.environment.random()
       const woken = await this.#beforeRound.wait(pollPauseMs(this.#state, {quiet: this.#quiet, random}))
-      // Meanwhile the stream may have begun, or the user may have cut the connection.
+      // In the meantime the stream may have started, or the user may have disconnected.
       const due = pollPauseMs(this.#state, {quiet: 0, random}) !== null
       if (woken === 'changed' || !due || this.closed) continue
       this.#quiet += 1

@@ -3,13 +3,15 @@ import {HoldfastError} from '../protocol/errors.ts'
 
 export type ServerSentEvent = {id?: string | undefined; data: string}
 
-/** The events of an answer; fails after so many milliseconds without a byte, since a dead connection says nothing. */
+/**
+ * Parses the events of a response. Fails after `silenceMs` without a byte, because a dead connection reports no error.
+ */
 export function eventsOf(
   response: Response,
   {silenceMs, signal, what}: {silenceMs: number; signal: AbortSignal; what: string},
 ): ReadableStream<ServerSentEvent> {
   const type = response.headers.get('content-type') ?? ''
-  // A page of a proxy or a portal. A type that was stripped may still be ours.
+  // HTML or JSON comes from a proxy or a login portal. A missing type is accepted.
   if (!response.body || /html|json/.test(type)) {
     response.body?.cancel().catch(() => undefined)
     throw new HoldfastError('offline', `${what}: expected an event stream, got ${type || 'nothing'}`)
@@ -25,7 +27,8 @@ function breakOnSilence(ms: number, signal: AbortSignal): TransformStream<Uint8A
   const arm = (out: TransformStreamDefaultController) => {
     clearTimeout(timer)
     timer = setTimeout(
-      () => out.error(new HoldfastError('offline', 'the live connection went silent', {details: {silentMs: ms}})),
+      () =>
+        out.error(new HoldfastError('offline', 'the live connection sent nothing in time', {details: {silentMs: ms}})),
       ms,
     )
   }

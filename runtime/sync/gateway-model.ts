@@ -5,8 +5,8 @@ import {modelCallOption, modelCallSchema} from '../protocol/model-call.ts'
 import type {ServerLink} from './server-link.ts'
 
 /**
- * A model behind the server's gateway, which holds its keys. A call that is named in its provider options is made once
- * under that name, however often it is asked for. The name itself is not sent to any provider.
+ * A model behind the server's gateway, which holds its keys. A call with a name in its provider options is executed
+ * once, however often it is requested. The name itself is not sent to any provider.
  */
 export function gatewayLanguageModel(link: Pick<ServerLink, 'streamModel'>, name: string): LanguageModelV4 {
   return {
@@ -17,7 +17,7 @@ export function gatewayLanguageModel(link: Pick<ServerLink, 'streamModel'>, name
     doGenerate: () => Promise.reject(new HoldfastError('misconfigured', 'the gateway streams; call doStream')),
     doStream: async options => {
       const stream = await link.streamModel(name, withoutName(options), nameOf(options))
-      // The server's provider may be of version 3, whose parts are the same but for files.
+      // The server's provider may use version 3, whose parts differ only for files.
       return {stream: stream as ReadableStream<LanguageModelV4StreamPart>}
     },
   }
@@ -30,6 +30,6 @@ function nameOf({providerOptions}: LanguageModelV4CallOptions) {
 
 function withoutName({providerOptions, ...options}: LanguageModelV4CallOptions): ModelCallOptions {
   const {[modelCallOption]: _, ...others} = providerOptions ?? {}
-  // The prompt of a view holds no file, the only part that the two versions of the specification spell differently.
+  // A view's prompt has no file parts, the only ones that differ between the two versions of the specification.
   return (Object.keys(others).length > 0 ? {...options, providerOptions: others} : options) as ModelCallOptions
 }

@@ -31,18 +31,23 @@ import {Silence} from './silence.ts'
 import {tracedFetch} from './traced-fetch.ts'
 
 export type HttpLinkOptions = {
-  /** Where the server is, like `https://desk.example` or `https://shop.example/agents`; its routes are under `/v1` there. */
+  /**
+   * URL of the server, like `https://desk.example` or `https://shop.example/agents`. Its routes are under `/v1` of it.
+   */
   url: string | URL
-  /** Left out, requests go with the cookies of the page. */
+  /** Default: requests are authenticated by the page's cookies. */
   token?(): Promise<string>
-  /** Called with a token that the server does not take any more, so that the next call brings another. */
+  /** Called with a token that the server refused, so that the next call of `token` returns another. */
   onTokenRefused?(token: string): void
-  /** Called with a token that the server has let in. */
+  /** Called with a token that the server accepted. */
   onTokenTaken?(token: string): void
   fetch?: typeof fetch
-  /** Milliseconds until the head of an answer, and between two signs of life of its body. Default 15,000. */
+  /** Maximum milliseconds until the headers of a response, and between two parts of its body. Default: 15,000. */
   deadlineMs?: number
-  /** Milliseconds of silence after which a stream counts as broken; the server sends a sign every 15 s. Default 45,000. */
+  /**
+   * Milliseconds without data after which a stream counts as broken. The server sends a heartbeat every 15 s. Default:
+   * 45,000.
+   */
   silenceMs?: number
 }
 
@@ -51,9 +56,13 @@ export interface CuttableLink extends ServerLink {
   setOnline(online: boolean): void
   readonly online: boolean
   /**
-   * Who requests are for. A person: the server refuses a request that anybody else signs, and `onOther` hears of it.
-   * Null: requests wait until it is known. An error: they fail with it. Until the first call they go out unnamed, and
-   * `me` always does. [ID-6]
+   * The person that requests act for. [ID-6]
+   *
+   * - A person: the server refuses a request with another person's token, and `onOther` is called.
+   * - Null: requests wait until the person is known.
+   * - An error: requests fail with it.
+   *
+   * Before the first call, requests name no person. `me` never does.
    */
   actFor(who: Person | null | HoldfastError, onOther?: () => void): void
   /** Any other route of the server, as every call here: checked against the schema of its answer. */
@@ -145,7 +154,7 @@ function nullWhenUnknown(error: unknown): null {
 
 const mePath = '/v1/me'
 
-/** 64 kbit a second: what is sent gets the time that such a line needs for it. */
+/** 64 kbit/s: the deadline of a request grows with its size, for slow lines. */
 const slowLineBytesPerMs = 8
 
 class Http {
@@ -180,7 +189,9 @@ class Http {
     return this.#bounded('GET', path)
   }
 
-  /** One request and its whole answer, which may take as long as something of it arrives. [SYNC-8] */
+  /**
+   * Sends one request and reads its complete response. There is no limit on the total time while data arrives. [SYNC-8]
+   */
   async #bounded(method: string, path: string, body?: unknown): Promise<Uint8Array> {
     const sent = payloadOf(body)
     const silence = this.#silence(sent)
@@ -257,7 +268,7 @@ class Http {
       method,
       headers,
       signal,
-      // An answer that something between has kept is older than what it is asked for.
+      // A cached response would be out of date.
       cache: 'no-store',
       ...(token === null && {credentials: 'include' as const}),
       ...(sent && {body: sent.bytes}),
@@ -284,7 +295,7 @@ class Http {
 
 type Payload = {bytes: Uint8Array<ArrayBuffer>; type: string}
 
-/** Encoded before it is sent: how long it may take depends on how many bytes there are. */
+/** Encodes the body first, because the deadline depends on its size. */
 function payloadOf(body: unknown): Payload | null {
   if (body === undefined) return null
   if (body instanceof Uint8Array) return {bytes: body as Uint8Array<ArrayBuffer>, type: 'application/octet-stream'}

@@ -4,15 +4,18 @@ import type {CuttableLink} from './http-link.ts'
 
 export type IdentityParts = {
   link: Pick<CuttableLink, 'me' | 'actFor'>
-  /** Whose database this is; false when it is somebody else's, and then nothing is sent or fetched. [ID-6] */
+  /**
+   * Claims the database for this person. Returns false when it belongs to another person; then nothing is sent or
+   * fetched. [ID-6]
+   */
   claim(person: Person): Promise<boolean>
-  /** The server has named somebody else than the owner of this database. */
+  /** The server has named another person than the owner of this database. */
   onOtherPerson?(person: Person): void
 }
 
 /**
- * Asks the server who this device is, before anything is sent or fetched: a token says nothing to us, and a cookie is
- * not even seen. Until the answer requests wait; after a failure they fail with it, until it is asked again. [ID-6]
+ * Asks the server who the caller is, before anything is sent or fetched: the device cannot read a token, and does not
+ * see a cookie. Until the response, requests wait; after a failure they fail with it, until the next try. [ID-6]
  */
 export class Identity {
   #asking: Promise<void> | null = null
@@ -21,22 +24,25 @@ export class Identity {
 
   constructor(
     private readonly parts: IdentityParts,
-    /** A request was refused because somebody else has signed in meanwhile. */
+    /** A request was refused because another person has signed in. */
     private readonly onOther: () => void,
   ) {}
 
-  /** Requests wait from here on. */
+  /** From now on, requests wait for the identity. */
   forget(): void {
     this.#known = false
     this.parts.link.actFor(null)
   }
 
-  /** Asks unless it is known. */
+  /** Asks the server unless the person is known. */
   async know(): Promise<void> {
     if (!this.#known) await this.ask()
   }
 
-  /** What is read before the first answer may still be in nobody's name. A failure is told by the request that follows. */
+  /**
+   * Before the first response no person is named, so the first turn waits for it. A failure is reported by the request
+   * that follows.
+   */
   async knowFirst(): Promise<void> {
     if (!this.#wasKnown) await this.know().catch(() => undefined)
   }
@@ -55,7 +61,7 @@ export class Identity {
       const person = await link.me().catch(orTooOld)
       if (!(await claim(person))) {
         onOtherPerson?.(person)
-        throw new HoldfastError('other_person', 'Somebody else is signed in; nothing of this person is sent meanwhile.')
+        throw new HoldfastError('other_person', 'Another person is signed in, so nothing of this person is sent.')
       }
       link.actFor(person, () => {
         this.#known = false
@@ -70,10 +76,10 @@ export class Identity {
   }
 }
 
-/** A server of an earlier build has no such route; what it would be sent might be taken in another's name. */
+/** A server of an earlier build lacks this route. Data sent to it could be stored under another person's name. */
 function orTooOld(error: unknown): never {
   if (!HoldfastError.is(error, 'not_found')) throw error
   const message =
-    'The server is older than this app and cannot say who is signed in; nothing is sent until it is updated.'
+    'The server is older than this app and cannot identify the person; nothing is sent until it is updated.'
   throw new HoldfastError('version_mismatch', message, {cause: error})
 }

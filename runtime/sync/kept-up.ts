@@ -2,12 +2,10 @@ import type {Environment} from '../protocol/environment.ts'
 import {retryPauseMs} from './back-off.ts'
 
 /**
- * Runs `work` soon, one run at a time, and once more if asked meanwhile. A run that fails is repeated with back-off until
- * one succeeds: one lost answer must not be the end of what has to be done. [SYNC-6]
+ * Runs `work` one at a time, and once more if requested during a run. A failed run is retried with back-off until one
+ * succeeds. [SYNC-6]
  *
- * @example
- * const copy = new KeptUp(() => registry.refresh(), environment)
- * copy.soon()
+ * @example const copy = new KeptUp(() => registry.refresh(), environment) copy.soon()
  */
 export class KeptUp {
   #running: Promise<void> | null = null
@@ -22,7 +20,7 @@ export class KeptUp {
     private readonly onFailed: (error: unknown) => void = () => undefined,
   ) {}
 
-  /** Now, whatever a pause says: something has changed. */
+  /** Runs now, even during a pause, because something has changed. */
   soon(): void {
     if (this.#closed) return
     this.#again = true
@@ -33,7 +31,7 @@ export class KeptUp {
     })
   }
 
-  /** After a pause that fits this failure; for what was tried elsewhere first. */
+  /** Runs after a pause. Used when the first try was made elsewhere and failed. */
   later(error: unknown): void {
     if (this.#closed || this.#running) return
     this.#failures += 1
@@ -41,7 +39,7 @@ export class KeptUp {
     this.#timer = setTimeout(() => this.soon(), retryPauseMs(error, this.#failures, this.environment.random()))
   }
 
-  /** Resolves after a run that began now or later. */
+  /** Resolves after a run that started now or later. */
   async level(): Promise<void> {
     this.soon()
     await this.#running
@@ -53,7 +51,7 @@ export class KeptUp {
     await this.#running
   }
 
-  /** Answers with what the last run failed with, or null. */
+  /** Returns the error of the last run, or null. */
   async #runs(): Promise<unknown> {
     let failed: unknown = null
     while (this.#again && !this.#closed) {

@@ -1,15 +1,15 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import {limits} from '../protocol/version.ts'
 
-/** Milliseconds that one request should take: short enough that little is lost with it, long enough to be worth it. */
+/** Target duration of one request in milliseconds: short enough to repeat cheaply, long enough to be efficient. */
 const targetMs = 2000
 const leastBytes = 16 * 1024
 /** Room for the envelope of the request itself. */
 const mostBytes = limits.bodyBytes - 16 * 1024
 
 /**
- * How many bytes one request carries, adapted to the line and to what proxies let pass: halved when a request fails or is
- * slow, doubled when it is quick. [SYNC-8]
+ * The number of bytes of one request, adapted to the line and its proxies: halved when a request fails or is slow,
+ * doubled when it is fast. [SYNC-8]
  */
 export class LinePace {
   #bytes = 128 * 1024
@@ -18,7 +18,7 @@ export class LinePace {
     return this.#bytes
   }
 
-  /** Runs one request of about `bytes`. */
+  /** Runs one request of about `bytes` and adapts to its duration. */
   async measure<T>(work: () => Promise<T>): Promise<T> {
     const began = performance.now()
     try {
@@ -28,7 +28,7 @@ export class LinePace {
       else if (tookMs > targetMs * 2) this.#become(this.#bytes / 2)
       return answer
     } catch (error) {
-      // Too large for something between, too slow for the line, or none of this: smaller is never wrong.
+      // The cause may be the size limit of a proxy or a slow line. A smaller request is always safe.
       if (HoldfastError.is(error, 'offline', 'deadline')) this.#become(this.#bytes / 2)
       throw error
     }

@@ -4,25 +4,25 @@ import {modelFailureSchema} from '../protocol/model-call.ts'
 
 export type ModelStreamEvent = {id?: string | undefined; data: string}
 export type ModelStreamSource = {
-  /** Begins the call, or is attached to it from its first part. */
+  /** Starts the call, or attaches to it from its first part. */
   open(bound: StreamBound): Promise<ReadableStream<ModelStreamEvent>>
-  /** What follows part `after` of the same call; null for a call that cannot be taken up again. */
+  /** Continues the same call after part `after`; null for a call that cannot be continued. */
   reopen: ((after: number, bound: StreamBound) => Promise<ReadableStream<ModelStreamEvent>>) | null
   held: HeldStreams
-  /** False while it is pointless: the user cut the connection. */
+  /** False while the user has disconnected. */
   mayReopen(): boolean
   signal: AbortSignal
 }
 
-/** Milliseconds after which the server is to end an answer, though more may follow; null lets it last. */
+/** Milliseconds after which the server ends a response although more may follow; null: no limit. */
 export type StreamBound = number | null
 
-/** How long one answer lasts where streams are held back, milliseconds, and how long that is remembered. */
+/** `ms`: length of one response where a proxy buffers streams. `rememberMs`: how long that is remembered. */
 const bounded = {ms: 4000, rememberMs: 600_000}
 
 /**
- * Remembers that something on the way holds streams back until they end. Then a generation is read in answers that end
- * soon, one after the other. [SYNC-8]
+ * Remembers that a proxy buffers streams until they end. Then a generation is read in short responses, one after the
+ * other. [SYNC-8]
  */
 export class HeldStreams {
   #until = Number.NEGATIVE_INFINITY
@@ -36,7 +36,7 @@ export class HeldStreams {
   }
 }
 
-/** Broken connections in a row, without a single part in between, after which the server counts as out of reach. */
+/** Consecutive broken connections without a single part, after which the server counts as unreachable. */
 const fruitlessTries = 5
 
 /**
@@ -56,11 +56,11 @@ export async function modelStream(source: ModelStreamSource): Promise<ModelStrea
   })
 }
 
-/** A head that does not come in time is one that is held: the call itself may have begun. */
+/** If the headers do not arrive in time, a proxy may buffer the response; the call itself may have started. */
 async function opened(source: ModelStreamSource): Promise<ReadableStream<ModelStreamEvent>> {
   const {held, reopen, signal, mayReopen} = source
   try {
-    // What cannot be taken up again must not be ended.
+    // A call that cannot be continued must not be ended early.
     return await source.open(reopen ? held.bound : null)
   } catch (error) {
     const mayBeHeld = HoldfastError.is(error, 'deadline') && held.bound === null
@@ -108,7 +108,7 @@ class Follower {
     return part.type === 'error' ? {type: 'error', error: failureError(part.error)} : part
   }
 
-  /** Where streams are held back an answer that ends is no failure: the next one goes on from there. */
+  /** Where a proxy buffers streams, the end of a response is normal: the next response continues. */
   async #nextBounded(): Promise<boolean> {
     const {reopen, held, mayReopen, signal} = this.source
     if (held.bound === null || !reopen || signal.aborted || !mayReopen()) return false
@@ -119,14 +119,14 @@ class Follower {
       await this.#reopen(error)
       return true
     }
-    // A server that knows of no bound answers at once or fails otherwise; it must not be asked in a hot loop.
+    // An older server ignores the limit and responds at once; this pause prevents a hot loop.
     if (performance.now() - began < 50) await new Promise(resolve => setTimeout(resolve, 250))
     return true
   }
 
   async #reopen(error: unknown): Promise<void> {
     const {reopen, mayReopen, signal, held} = this.source
-    // Begun and then silent: what follows is held back.
+    // A stream that started and then became silent is buffered.
     if (HoldfastError.is(error, 'deadline') || isSilence(error)) held.noticed()
     const refused = HoldfastError.is(error) && !HoldfastError.is(error, 'offline', 'deadline')
     this.#fruitless += 1

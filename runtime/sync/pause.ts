@@ -1,12 +1,12 @@
-/** Why a pause ended: its time was over, somebody hurries, or what it was measured by has changed. */
+/** Why a pause ended: its time passed, `hurry` was requested, or the state it depends on has changed. */
 export type Woken = 'over' | 'hurry' | 'changed'
 
-/** A pause that can be ended early; a hurry that comes between two pauses skips the next. */
+/** A pause that can be ended early. A `hurry` between two pauses skips the next one. */
 export class Pause {
   #wake: ((why: Woken) => void) | null = null
   #skip = false
 
-  /** Null waits until it is ended. */
+  /** With null, waits until `end` is called. */
   wait(ms: number | null): Promise<Woken> {
     if (this.#skip) {
       this.#skip = false

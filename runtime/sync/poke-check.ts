@@ -1,8 +1,8 @@
 import type {SessionId} from '../protocol/ids.ts'
 
 /**
- * Notices a stream that said hello and then brings news late or not at all: the server pokes every stream of a person
- * about each push, the one of the pushing device too, so a poke about our own push has to come. [SYNC-8]
+ * Detects a live stream that delivers pokes late or not at all. The server pokes every stream of a person about each
+ * push, including the pushing device's, so a poke about an own push must arrive. [SYNC-8]
  */
 export class PokeCheck {
   readonly #heard = new Map<SessionId, number>()
@@ -13,7 +13,7 @@ export class PokeCheck {
     private readonly late: () => void,
   ) {}
 
-  /** The server has just taken something of ours; its poke may have come before its answer. */
+  /** The server has accepted a push. Its poke may have arrived before its response. */
   expect(session: SessionId, head: number): void {
     if ((this.#heard.get(session) ?? 0) >= head) return
     clearTimeout(this.#due.get(session)?.timer)
@@ -32,7 +32,7 @@ export class PokeCheck {
     this.#due.delete(session)
   }
 
-  /** The stream is gone, and what it did not bring is no sign any more. */
+  /** The stream has ended, so missing pokes mean nothing. */
   clear(): void {
     for (const {timer} of this.#due.values()) clearTimeout(timer)
     this.#due.clear()

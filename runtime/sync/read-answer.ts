@@ -3,7 +3,7 @@ import {errorBodySchema, HoldfastError} from '../protocol/errors.ts'
 import {retryAfterMs} from '../protocol/retry-after.ts'
 import {parseTolerant} from '../protocol/tolerant.ts'
 
-/** The whole body; `heard` is called with the size of every piece as it arrives. */
+/** Reads the complete body. Calls `heard` with the size of every part as it arrives. */
 export async function readBytes({body}: Response, heard: (bytes: number) => void): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let length = 0
@@ -22,12 +22,15 @@ export async function readBytes({body}: Response, heard: (bytes: number) => void
   return whole
 }
 
-/** What a 2xx answer holds, checked. Anything else than JSON of that shape comes from somebody between, such as a login page. */
+/**
+ * Parses and checks the body of a successful response. Other content comes from something in between, such as a login
+ * page.
+ */
 export function readJson<T>(schema: z.ZodType<T>, bytes: Uint8Array, what: string): T {
   const answer = parseTolerant(schema, jsonOf(bytes))
   if (answer.success) return answer.data
   const [issue] = answer.error.issues
-  throw new HoldfastError('offline', `${what}: what answered is not the server, or one of another version`, {
+  throw new HoldfastError('offline', `${what}: the response is not from the server, or from another version of it`, {
     details: {field: issue?.path.join('.') ?? '', expected: issue?.message ?? 'JSON'},
   })
 }
@@ -35,8 +38,8 @@ export function readJson<T>(schema: z.ZodType<T>, bytes: Uint8Array, what: strin
 const answerSchema = z.object({error: errorBodySchema})
 
 /**
- * The server's own error; any other page of a proxy or a crashed host is `offline`, since what was asked may or may not
- * have happened. Either keeps the pause that the answer asked for. [SYNC-4]
+ * Parses the server's error. An error page of a proxy or host becomes `offline`, because the request may or may not
+ * have been processed. Both keep the pause that the response requested. [SYNC-4]
  */
 export function readError({status, headers}: Response, bytes: Uint8Array, now: number): HoldfastError {
   const pause = retryAfterMs(headers, now)

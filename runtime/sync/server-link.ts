@@ -15,39 +15,42 @@ import type {AgentListing, CustodyAnswer, LiveMessage, Page, PushAnswer, Session
  * `deadline`, after which the outcome is unknown and the same call may be sent again. [CUS-5, SYNC-4]
  */
 export interface ServerLink {
-  /** Who the caller is, whatever its token or cookie looks like. [ID-6] */
+  /** Returns the person that the token or cookie identifies. [ID-6] */
   me(): Promise<Person>
   push(session: SessionId, events: readonly Envelope[]): Promise<PushAnswer>
-  /** A page of what follows `after`, of at most about so many bytes. */
+  /** Returns a page of the events after `after`, of about `bytes` at most. */
   pull(session: SessionId, after: number, bytes?: number): Promise<Page>
   /**
-   * Keeps bytes that an event will name, once however often they come; `budget_exhausted` when there is no room for them,
-   * and then the event is taken without them. [LOG-5]
+   * Stores the bytes of a blob that an event will name. Idempotent. `budget_exhausted`: the server has no room, and
+   * accepts the event without the bytes. [LOG-5]
    */
   putBlob(session: SessionId, blob: BlobId, bytes: Uint8Array): Promise<void>
-  /** The bytes as the server has them, for the caller to check; `budget_exhausted` when it never had room for them. */
+  /**
+   * Returns the bytes as the server has them. The caller checks their hash. `budget_exhausted`: the server never had
+   * room for them.
+   */
   blob(session: SessionId, blob: BlobId): Promise<Uint8Array>
-  /** Also says what this device has to purge; `purged` answers that it has. [RET-3] */
+  /** Also lists what this device has to purge; `purged` confirms it. [RET-3] */
   sessions(device: DeviceId): Promise<SessionList>
   purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
   /**
-   * Compare and set: granted only if nobody moved the epoch since `sawEpoch`; `to` hands it to another, `idle` asks for it
+   * Compare and set: granted only if the epoch is still `sawEpoch`. `to`: hands custody to that device. `idle`: grant
    * only while no run is active. [CUS-1, CUS-3]
    */
   claim(
     session: SessionId,
     claim: {device: DeviceId; sawEpoch: number; to?: DeviceId; idle?: true},
   ): Promise<CustodyAnswer>
-  /** Null when the server knows of no such fact. */
+  /** Null when the server has no such fact. */
   fact(key: string): Promise<Fact | null>
-  /** One answer for each key, in their order; at most 100 keys. */
+  /** Returns one answer for each key, in order. At most 100 keys. */
   facts(request: FactsRequest): Promise<FactAnswer[]>
   /** Runs until the stream ends (resolves) or breaks (rejects); `hello` comes first. */
   live(onMessage: (message: LiveMessage) => void, signal: AbortSignal): Promise<void>
   /** The registry of agents. */
   agents(): Promise<AgentListing[]>
   models(): Promise<string[]>
-  /** A call with a name is made once under it: asked again, it goes on where it is, from its first part. [CUS-5] */
+  /** A call with a name is executed once. A repeated request continues it from its first part. [CUS-5] */
   streamModel(name: string, options: ModelCallOptions, call?: ModelCallName | null): Promise<ModelStream>
   inbox(status: 'open' | 'all'): Promise<InboxItem[]>
   pushMemory(proposals: readonly MemoryProposal[]): Promise<MemoryPushAnswer>

@@ -1,22 +1,22 @@
 import type {SessionId} from '../protocol/ids.ts'
 
-/** So many sessions share the line at once: on a slow one, more would all come late. */
+/** Sessions that sync at the same time. More would all be late on a slow line. */
 const atOnce = 2
 
 type Job = {
   session: SessionId
-  /** Something of it waits here to be sent. */
+  /** The session has events to push. */
   push: boolean
-  /** The head that the server is known to have. */
+  /** The server's head, as far as known. */
   head: number
   order: number
 }
-/** `more`: there is more to bring, and whoever is more urgent goes first. */
+/** `more`: the session needs another turn; more urgent sessions go first. */
 export type Turn = (session: SessionId, head: number) => Promise<'level' | 'more'>
 
 /**
- * Brings sessions level with the server, a turn of each after the other: first what a person has open, then what was
- * written here, then the rest in the order in which it was named. A session has one turn at a time. [SYNC-8]
+ * Syncs sessions in turns: first the one that a person has open, then those with local changes, then the rest in the
+ * order of `add`. A session has one turn at a time. [SYNC-8]
  */
 export class SessionQueue {
   readonly #waiting = new Map<SessionId, Job>()
@@ -25,7 +25,7 @@ export class SessionQueue {
   #order = 0
   #closed = false
 
-  /** `turn` must not throw; what fails in it is its own to repeat. */
+  /** `turn` must not throw. It repeats its own failures. */
   constructor(private readonly turn: Turn) {}
 
   add(session: SessionId, {push = false, head = 0}: {push?: boolean; head?: number}): void {
@@ -36,7 +36,7 @@ export class SessionQueue {
     this.#next()
   }
 
-  /** A person looks at it: of all that wait it goes first. */
+  /** A person has opened this session, so it goes first. */
   open(session: SessionId): void {
     this.#opened.delete(session)
     this.#opened.set(session, ++this.#order)

@@ -15,7 +15,7 @@ type SyncOptions = {
   /** Bounds each request. */
   pace?: LinePace
   onRejected?: (verdicts: readonly EventVerdict[]) => void
-  /** The server has taken something new, up to this head. */
+  /** The server has accepted new events, up to this head. */
   onPushed?: (head: number) => void
   /** The server has no room for bytes that an event names. */
   onNoRoom?: () => void
@@ -74,10 +74,10 @@ export async function pullSession(link: ServerLink, log: SessionLog, pace = new 
   while (await pullPage(link, log, pace)) {}
 }
 
-/** Pages that are on their way: whoever wants the same one waits for it, since it must not be fetched twice. */
+/** Pages that are being fetched. Callers share them, so that none is fetched twice. */
 const onTheirWay = new WeakMap<SessionLog, Promise<boolean>>()
 
-/** Pulls one page and stores it before anything else is asked; true when there is more. [SYNC-8] */
+/** Pulls one page and stores it. Returns true if there are more. [SYNC-8] */
 export function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace()): Promise<boolean> {
   const coming = onTheirWay.get(log)
   if (coming) return coming
@@ -91,7 +91,7 @@ async function pullNewPage(link: ServerLink, log: SessionLog, pace: LinePace): P
   const page = await pace.measure(() => link.pull(log.id, before, pace.bytes))
   if (page.head < before) throw serverBehind()
   await log.receive(page.events)
-  // A server that says "more" but sends nothing new must not make us loop.
+  // A server that reports "more" but sends nothing new must not cause a loop.
   return page.more && log.head > before
 }
 

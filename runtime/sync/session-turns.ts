@@ -11,15 +11,15 @@ import {isServerBehind, requireKnownHead, serverBehind} from './server-behind.ts
 import type {ServerLink} from './server-link.ts'
 import {pullPage, syncSession} from './session-sync.ts'
 
-/** What a host is told of the sessions. */
+/** Callbacks about sessions. */
 export type TurnEvents = {
-  /** Blobs that the server had no room for are there now. */
+  /** Blobs that the server had no room for were stored. */
   onBlobsSent?(session: SessionId): void
-  /** The server takes nothing of this session, for good, and why; null once it takes something again. */
+  /** The server permanently refuses this session; null once it accepts it again. */
   onRefused(session: SessionId, error: HoldfastError | null): void
-  /** A session fails again and again although the server is there; it is tried again, and null says that it went. */
+  /** A session fails repeatedly although the server responds. It is retried; null once it succeeds. */
   onStalled(session: SessionId, error: HoldfastError | null): void
-  /** The server has refused some of what was pushed; it is kept here with its reasons. */
+  /** The server has refused pushed events. They stay here with the reasons. */
   onRejected?(log: SessionLog, verdicts: readonly EventVerdict[]): void
 }
 
@@ -30,29 +30,32 @@ type Parts = TurnEvents & {
   openLog(session: SessionId): Promise<SessionLog>
   outOfReach(error: HoldfastError): void
   answered(): void
-  /** The server has taken something; its streams are poked about it. */
+  /** The server has accepted events and pokes its streams about them. */
   pushed(session: SessionId, head: number): void
   pulled(): void
   erased(session: SessionId, error: HoldfastError): Promise<void>
-  /** This session is to have another turn. */
+  /** Requests another turn for this session. */
   again(session: SessionId): void
 }
 
-/** Codes that the same request would get again; everything else may pass. */
+/** Permanent errors: the same request would fail again. All others may be temporary. */
 const forGood = ['bad_input', 'forbidden', 'not_found', 'too_large', 'refused', 'unreadable_event'] as const
 
-/** Milliseconds until blobs are offered again that the server had no room for: each try carries the bytes. */
+/** Milliseconds until blobs that the server had no room for are sent again. Each try sends all bytes. */
 const leftBlobsMs = 600_000
 
-/** One turn of a session: what is pending here goes out, and one page of what is missing comes in. What fails is repeated with back-off. */
+/** One turn of a session: pushes what is pending and pulls one page. Failures are retried with back-off. */
 export class SessionTurns {
-  /** Sessions that are not tried again by themselves until the connection is a new one than the one named here. */
+  /**
+   * Refused sessions, with the number of the connection on which they were refused. They are retried on a later
+   * connection.
+   */
   readonly #refused = new Map<SessionId, number>()
   #connection = 0
   /** The connection on which the server was last seen to have what is confirmed here. */
   readonly #known = new Map<SessionId, number>()
   readonly #failures = new Map<SessionId, number>()
-  /** Heads that the server named in turns that failed: nobody says them again. [SYNC-3] */
+  /** Heads that the server reported in turns that failed. It does not report them again. [SYNC-3] */
   readonly #heads = new Map<SessionId, number>()
   readonly #stalled = new Map<SessionId, number>()
   readonly #retries = new Map<SessionId, ReturnType<typeof setTimeout>>()
@@ -71,17 +74,20 @@ export class SessionTurns {
     return (this.#refused.get(session) ?? -1) < this.#connection
   }
 
-  /** The stream is gone, or the person has cut or joined the connection: what was refused may be tried on the next one. */
+  /**
+   * The stream has ended, or the person has disconnected or reconnected: refused sessions may be retried on the next
+   * connection.
+   */
   disconnected(): void {
     this.#connection += 1
   }
 
-  /** It failed, and is tried again after a pause. */
+  /** The session has failed and waits for its retry. */
   isWaiting(session: SessionId): boolean {
     return this.#retries.has(session)
   }
 
-  /** A new stream, or the person hurries: nothing waits for its pause any longer. Answers with what did. */
+  /** Cancels all pauses, after a new stream or on request. Returns the sessions that waited. */
   forget(): SessionId[] {
     const waiting = [...this.#retries.keys()]
     for (const timer of this.#retries.values()) clearTimeout(timer)
@@ -103,7 +109,7 @@ export class SessionTurns {
     this.#heads.set(session, head)
     try {
       const log = await this.parts.openLog(session)
-      // The job may have been queued before the refusal came, and a head says only that there is something to pull.
+      // The turn may have been queued before the refusal, and a head only says that there is something to pull.
       if (!this.mayTry(session)) return await this.#pullRefused(log, head)
       const more = await this.#level(log, head)
       this.parts.answered()
@@ -116,11 +122,11 @@ export class SessionTurns {
     }
   }
 
-  /** True when the server has more than this turn has brought. */
+  /** Returns true when the server has more than this turn pulled. */
   async #level(log: SessionLog, head: number): Promise<boolean> {
     const {link, store, onRejected, pushed} = this.parts
     const before = log.head
-    // What is only here is not known there yet: to pull it would fail, and nothing would ever be pushed.
+    // A session that exists only here cannot be pulled; the pull would fail and nothing would be pushed.
     if (log.head < head && !isOnlyHere(log)) await pullPage(link, log, this.#pace)
     await this.#requireSameRecord(log)
     await syncSession(link, store, log, {
@@ -131,7 +137,7 @@ export class SessionTurns {
     })
     await this.#sendLeft(log.id)
     if (log.head > before) this.parts.pulled()
-    // A server that names a head and sends nothing must not make us loop.
+    // A server that reports a head but sends nothing must not cause a loop.
     return log.head < head && log.head > before
   }
 
@@ -150,7 +156,7 @@ export class SessionTurns {
     if (before >= head) return 'level'
     await pullPage(this.parts.link, log, this.#pace)
     if (log.head > before) this.parts.pulled()
-    // The server had taken it after all.
+    // The server had accepted the events after all.
     if ((await this.parts.store.pending(log.id, 1)).length === 0) this.#went(log.id)
     return log.head < head && log.head > before ? 'more' : 'level'
   }
@@ -189,7 +195,7 @@ export class SessionTurns {
     this.#retryLater(session, retryPauseMs(error, failures, this.parts.environment.random()))
   }
 
-  /** Once may be the moment's; from the second time on whoever looks at the session should know why it does not go on. */
+  /** One failure may be temporary. From the second on, the reason is shown on the session. */
   #stall(session: SessionId, error: HoldfastError): void {
     const failures = (this.#stalled.get(session) ?? 0) + 1
     this.#stalled.set(session, failures)
@@ -208,7 +214,7 @@ export class SessionTurns {
 
   async #sendLeft(session: SessionId): Promise<void> {
     if (this.#leftBlobs.has(session)) return
-    // Until it is known what is left, nobody else tries.
+    // Blocks other turns until it is known what is left.
     this.#leftBlobs.set(session, null)
     try {
       const {sent, left} = await sendLeftBlobs(this.parts.link, this.parts.store, session)
@@ -238,7 +244,7 @@ function succeeds(work: Promise<void>): Promise<boolean> {
   )
 }
 
-/** Opened here and not confirmed yet. */
+/** Whether the session was opened here and is not confirmed yet. */
 function isOnlyHere({state, record}: SessionLog): boolean {
   return state.session !== null && record.confirmed.session === null
 }

@@ -1,11 +1,11 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** Bytes that count as a sign of life within a body; fewer in a whole bound of silence are as good as none. */
+/** Bytes of a body that count as progress. Fewer in one period of silence count as none. */
 const leastBytes = 256
 
 /**
- * Aborts its signal after milliseconds without a sign of life. A bound on silence and not on the total lets a slow line
- * take its time, while a dead one is noticed. [SYNC-8]
+ * Aborts its signal after a period without progress. A limit on silence instead of total time allows slow lines and
+ * detects dead ones. [SYNC-8]
  */
 export class Silence {
   readonly #controller = new AbortController()
@@ -23,7 +23,7 @@ export class Silence {
     return this.#controller.signal
   }
 
-  /** The head of an answer: its body has all of the time again. */
+  /** The headers have arrived: the period starts again. */
   begun(): void {
     this.#bytes = 0
     this.#arm(this.silenceMs)

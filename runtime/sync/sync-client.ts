@@ -23,22 +23,22 @@ export type SyncParts = TurnEvents &
     openLog(session: SessionId): Promise<SessionLog>
     onConnection(connection: Connection): void
     onFactChanged(key: string): void
-    /** The registry of agents moved. */
+    /** The registry of agents has changed. */
     onAgentsChanged(): void
     onMemoryChanged?(): void
-    /** A stream begins, or without one it is time to ask: whatever no session holds may have changed. */
+    /** A stream starts, or a poll is due without one: data outside of sessions may have changed. */
     onMissed(): void
-    /** Resolves when nothing of it is left on this device. */
+    /** Deletes the ordered data. Resolves when nothing of it is left on this device. */
     purge(orders: readonly PurgeOrder[]): Promise<void>
   }
 
-/** Milliseconds after which the poke about an own push counts as held back. */
+/** Milliseconds after which a missing poke about an own push means that the stream is buffered. */
 const latePokeMs = 10_000
 
 /**
- * Keeps a device level with the server. What is written here is pushed at once, and what is missing is pulled as soon as
- * a poke, an answer or a round of questions tells of it; the records alone say what that is, so a lost poke, a lost
- * answer or a restart on either side costs time and nothing else. [SYNC-3, SYNC-8]
+ * Keeps a device in sync with the server. Local events are pushed at once; missing ones are pulled when a poke, a
+ * response or a poll reports them. The records alone determine what is missing, so a lost poke, a lost response or a
+ * restart on either side only costs time. [SYNC-3, SYNC-8]
  */
 export class SyncClient {
   readonly #loop: ConnectionLoop
@@ -74,7 +74,7 @@ export class SyncClient {
       pushed: (session, head) => loop.state.stream === 'live' && this.#pokes.expect(session, head),
       pulled: () => loop.expectNews(),
       erased: (session, error) => this.#purgeErased(session, error),
-      // Out of reach, one round asks for all of them, and its answer brings them back.
+      // While the server is unreachable, one round polls for all sessions and then queues them again.
       again: session => loop.state.asked !== 'failed' && this.#push(session),
     })
     this.#queue = new SessionQueue(async (session, head) => {
@@ -87,7 +87,7 @@ export class SyncClient {
     return this.#loop.connection
   }
 
-  /** `online: false` starts cut, as its user left it. */
+  /** `online: false` starts disconnected, as the user left it. */
   start(online: boolean): void {
     this.#identity.forget()
     if (online) this.parts.link.setOnline(true)
@@ -111,7 +111,7 @@ export class SyncClient {
     if (online) this.#pushAll()
   }
 
-  /** A new token, or the network is back: try now instead of at the end of the pause. */
+  /** A new token, or the network is back: ends the pause. */
   hurry(): void {
     const {cut, stream} = this.#loop.state
     if (cut) return
@@ -119,7 +119,7 @@ export class SyncClient {
     if (stream !== 'live') this.#loop.hurry()
   }
 
-  /** Something was appended on this device: push it at once. While the server is out of reach the next round does. */
+  /** Events were appended on this device: pushes them at once, or in the next round while the server is unreachable. */
   touch(session: SessionId): void {
     this.#loop.expectNews()
     const {cut, asked} = this.#loop.state
@@ -128,7 +128,7 @@ export class SyncClient {
     else this.#push(session)
   }
 
-  /** A person looks at this session: it goes before all others. */
+  /** A person has opened this session, so it goes before all others. */
   open(session: SessionId): void {
     this.#queue.open(session)
   }
@@ -164,16 +164,16 @@ export class SyncClient {
     }
   }
 
-  /** Everything that either side may have missed. */
+  /** Exchanges everything that either side may have missed. */
   async #catchUp(why: 'hello' | 'poll'): Promise<void> {
     const {link, device, openLog} = this.parts
     await this.#identity.know()
-    // A copy that is refreshed late is only older; nothing here waits for it.
+    // Copies of server data may be refreshed later; nothing here waits for them.
     this.parts.onMissed()
     // Read before the question: what is confirmed while it is under way says nothing about the answer.
     const confirmed = new Map((await this.parts.store.sessions()).map(one => [one.id, one.confirmed.head]))
     const {sessions, erased} = await link.sessions(device)
-    // First what must go, so that nothing of it is sent or built upon.
+    // Purges first, so that erased data is neither sent nor used.
     if (erased.length > 0) await this.#purge(erased)
     this.#loop.answered()
     for (const {id, head} of sessions) {
@@ -189,7 +189,7 @@ export class SyncClient {
     void work.finally(() => this.#active.delete(work))
   }
 
-  /** On a new connection what was refused for good on an earlier one is tried once more. */
+  /** On a new connection, sessions that were refused on an earlier one are tried once more. */
   async #pushEach(refused: boolean): Promise<void> {
     for (const {id} of await this.parts.store.sessions()) {
       if (this.#turns.isWaiting(id)) continue

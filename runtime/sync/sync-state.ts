@@ -3,20 +3,20 @@ import type {Connection} from '../protocol/session-view.ts'
 import {backoffMs, retryPauseMs} from './back-off.ts'
 
 /**
- * How the connection goes, pure: the client performs what this says. Stream and requests are judged apart, since what is
- * between may hold streams back and let requests pass. [SYNC-8]
+ * State of the connection, as a pure function of signals. Stream and requests are judged separately, because a proxy
+ * may buffer streams and pass requests. [SYNC-8]
  */
 export type SyncState = {
   cut: boolean
-  /** `held`: it said hello, and then news came late or not at all. */
+  /** `held`: the stream started, but changes arrived late or not at all. */
   stream: 'none' | 'live' | 'held'
-  /** What became of the last request since the stream was lost. */
+  /** Result of the last request since the stream ended. */
   asked: 'unknown' | 'answered' | 'failed'
-  /** Why the last stream or request failed; null when neither did. */
+  /** Why the last stream or request failed; null if neither did. */
   error: HoldfastError | null
-  /** Failed streams in a row; sets the pause before the next try. */
+  /** Consecutive failed streams; determines the pause before the next try. */
   streamFailures: number
-  /** Failed requests in a row; sets the pause before the next try. */
+  /** Consecutive failed requests; determines the pause before the next try. */
   failures: number
 }
 
@@ -32,18 +32,18 @@ export const initialSync: SyncState = {
 export type SyncSignal =
   | {type: 'cut'}
   | {type: 'joined'}
-  /** The stream said hello. */
+  /** The stream has started. */
   | {type: 'connected'}
-  /** News that the stream should have brought by now did not come. */
+  /** A poke that the stream should have delivered is missing. */
   | {type: 'held'}
-  /** The stream ended without an error; `stood`: it had lasted for a while, so the next may follow at once. */
+  /** The stream ended without an error. `stood`: it lasted for a while, so the next may start at once. */
   | {type: 'ended'; stood?: boolean}
   | {type: 'failed'; error: HoldfastError}
-  /** A request was answered by the server, or not. */
+  /** A request succeeded or failed. */
   | {type: 'answered'}
   | {type: 'unanswered'; error: HoldfastError}
 
-/** Every signal may come twice, late, or in any order. */
+/** Signals may arrive twice, late, or in any order. */
 export function onSignal(state: SyncState, signal: SyncSignal): SyncState {
   if (signal.type === 'joined') return state.cut ? initialSync : state
   if (state.cut) return state
@@ -56,7 +56,7 @@ export function onSignal(state: SyncState, signal: SyncSignal): SyncState {
     case 'held':
       return state.stream === 'live' ? {...state, stream: 'held'} : state
     case 'ended':
-      // Counts as a failure: a server that lets in and hangs up at once must not be called in a hot loop.
+      // Counts as a failure: a server that ends streams at once must not cause a hot loop.
       return {...withoutStream(state), error: null, streamFailures: signal.stood ? 0 : streamFailures + 1}
     case 'failed':
       return {...withoutStream(state), error: signal.error, streamFailures: streamFailures + 1}
@@ -67,19 +67,19 @@ export function onSignal(state: SyncState, signal: SyncSignal): SyncState {
   }
 }
 
-/** A stream that stood proved that the server was there; what requests can do now is unknown. */
+/** A live stream proved that the server was reachable; whether requests succeed now is unknown. */
 function withoutStream(state: SyncState): SyncState {
   return {...state, stream: 'none', asked: state.stream === 'live' ? 'unknown' : state.asked}
 }
 
-/** What is shown of it. */
+/** The connection as it is shown to a person. */
 export function connectionOf({cut, stream, asked, error}: SyncState): Connection {
   if (cut) return {state: 'cut', detail: 'You switched the connection off; everything stays on this device.'}
   if (stream === 'live') return {state: 'live', detail: ''}
   if (asked === 'answered') {
     return {
       state: 'polling',
-      detail: 'No live updates get through to this device, so it asks for news every few seconds.',
+      detail: 'Live updates do not reach this device, so it checks for changes every few seconds.',
     }
   }
   if (error) return {state: isNotLetIn(error) ? 'unauthenticated' : 'unreachable', detail: error.message}
@@ -90,13 +90,13 @@ function isNotLetIn({code}: HoldfastError): boolean {
   return ['unauthenticated', 'token_expired', 'other_person', 'forbidden', 'version_mismatch'].includes(code)
 }
 
-/** Milliseconds that a stream gets to say hello before news is asked for instead. */
+/** Milliseconds that a stream has to start before polling begins. */
 const helloMs = 3000
 const polls = {firstMs: 2000, longestMs: 15_000}
 
 /**
- * Milliseconds until news is asked for again; null while the stream brings them. `quiet` counts the rounds that brought
- * nothing new: then less and less often. [SYNC-6, SYNC-8]
+ * Milliseconds until the next poll; null while the stream delivers changes. `quiet`: rounds without changes; polls
+ * become less frequent. [SYNC-6, SYNC-8]
  */
 export function pollPauseMs(
   {cut, stream, asked, error, failures, streamFailures}: SyncState,

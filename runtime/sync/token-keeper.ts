@@ -2,27 +2,27 @@ import {HoldfastError} from '../protocol/errors.ts'
 import {backoffMs} from './back-off.ts'
 import type {HttpLinkOptions} from './http-link.ts'
 
-/** Milliseconds after which a token that was asked for and has not come is asked for again. */
+/** Milliseconds after which a token function is treated as failed. */
 const patienceMs = 30_000
 
 /**
- * Keeps the current token in memory only: it reaches no log, no database, no model and no error, and nobody reads what is
- * in it. [VIEW-5] One is asked for when there is none or the server has refused the last; asking that brings nothing that
- * the server takes is repeated with back-off, however often a request needs one. [SYNC-6]
+ * Keeps the current token in memory only. It reaches no log, database, model or error, and its content is never read.
+ * [VIEW-5] A token is requested when there is none or the server has refused the last one, with back-off while the
+ * results are refused or missing, however many requests need one. [SYNC-6]
  */
 export class TokenKeeper {
   #held: string | null = null
   #asking: Promise<string> | null = null
   #bring: ((token: string | null, failed: boolean) => void) | null = null
-  /** Tokens asked for in a row without one that the server took. */
+  /** Consecutive requests for a token without one that the server accepted. */
   #failures = 0
   #askAt = 0
-  /** Why the last ask brought none. */
+  /** Why the last request returned no token. */
   #lacking: unknown = null
 
   constructor(
     private readonly parts: {
-      /** Null when nobody is signed in. */
+      /** Null when no person is signed in. */
       ask(): Promise<string | null>
       /** Milliseconds on a monotonic clock: a wall clock that is set back would lengthen the pause. */
       elapsed(): number
@@ -30,7 +30,9 @@ export class TokenKeeper {
     },
   ) {}
 
-  /** @throws HoldfastError `unauthenticated` when nobody is signed in, `offline` when the application could not bring one */
+  /**
+   * @throws HoldfastError `unauthenticated` when no person is signed in, `offline` when the application provided no token
+   */
   async get(): Promise<string> {
     if (this.#held !== null) return this.#held
     this.#asking ??= this.#ask().finally(() => {
@@ -39,13 +41,13 @@ export class TokenKeeper {
     return await this.#asking
   }
 
-  /** Forgets the token, so that the next request asks the application again: somebody else may be signed in. */
+  /** Forgets the token, so that the next request asks the application again: another person may be signed in. */
   renew(): void {
     this.#held = null
     this.#failures = 0
   }
 
-  /** What a link needs of it. */
+  /** Returns the options for `httpLink`. */
   forLink(): Pick<HttpLinkOptions, 'token' | 'onTokenRefused' | 'onTokenTaken'> {
     return {
       token: () => this.get(),
@@ -54,18 +56,18 @@ export class TokenKeeper {
     }
   }
 
-  /** A token that was brought unasked, or null from a page where nobody is signed in, or that could not find out. */
+  /** Sets a token from a page. Null: no person is signed in there. `failed`: the page could not get one. */
   set(token: string | null, failed = false): void {
     if (token !== null) this.#held = token
     this.#bring?.(token, failed)
   }
 
-  /** A request with this token was let in. */
+  /** The server has accepted this token. */
   taken(token: string): void {
     if (token === this.#held) this.#failures = 0
   }
 
-  /** The server does not take this token any more. */
+  /** The server has refused this token. */
   refused(token: string): void {
     if (token === this.#held) this.#held = null
   }
@@ -73,13 +75,14 @@ export class TokenKeeper {
   async #ask(): Promise<string> {
     const {ask, elapsed, random} = this.parts
     const wait = this.#failures === 0 ? 0 : this.#askAt - elapsed()
-    if (wait > 0) throw this.#lacking ?? none(`A token is asked for again in ${Math.ceil(wait / 1000)} s.`)
+    if (wait > 0)
+      throw this.#lacking ?? none(`The application will be asked for a token again in ${Math.ceil(wait / 1000)} s.`)
     this.#failures += 1
     this.#askAt = elapsed() + backoffMs(this.#failures, random())
     try {
       const token = await this.#answer(ask).catch(cause => {
-        // A token often comes from the server: offline is more likely than signed out.
-        throw new HoldfastError('offline', 'The application could not bring a token; it is asked again.', {cause})
+        // Tokens often come from the server, so "offline" is more likely than "signed out".
+        throw new HoldfastError('offline', 'The application did not provide a token. It will be asked again.', {cause})
       })
       if (typeof token !== 'string' || token === '') throw none('Nobody is signed in: the application has no token.')
       this.#held = token
@@ -91,10 +94,10 @@ export class TokenKeeper {
     }
   }
 
-  /** Whichever comes first: the answer, one that was brought meanwhile, or the end of patience. */
+  /** Resolves with the function's result or a token that a page sets, whichever is first; fails after a timeout. */
   #answer(ask: () => Promise<string | null>): Promise<string | null> {
     return new Promise<string | null>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('no token came')), patienceMs)
+      const timer = setTimeout(() => reject(new Error('the token function did not answer in time')), patienceMs)
       const settle = (end: () => void) => {
         clearTimeout(timer)
         this.#bring = null

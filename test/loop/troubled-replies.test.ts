@@ -250,7 +250,7 @@ describe('a prompt that is too long for the model', () => {
     await desk.session.send('order '.repeat(2000))
     const view = await desk.session.settled()
     expect(view.status).toBe('failed_final')
-    expect(notices(view).at(-1)?.[1]).toContain('Use a model that takes more')
+    expect(notices(view).at(-1)?.[1]).toContain('Use a model with a larger limit')
     expect(model.calls.length).toBeLessThan(12)
     await desk.close()
   })

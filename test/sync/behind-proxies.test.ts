@@ -98,7 +98,7 @@ describe('behind a proxy that', () => {
     const heal = proxy.add({match: isLive, buffer: true})
     const two = await behindSame(one.subject, {deadlineMs: 1000})
     await stateOf(two, 'polling')
-    expect(await two.service.connection()).toMatchObject({detail: expect.stringContaining('asks for news')})
+    expect(await two.service.connection()).toMatchObject({detail: expect.stringContaining('checks for changes')})
     heal()
     await stateOf(two, 'live')
   })

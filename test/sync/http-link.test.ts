@@ -25,7 +25,10 @@ describe('a live stream', () => {
     vi.useFakeTimers({toFake: ['setTimeout', 'clearTimeout']})
     const heard: string[] = []
     const live = linkTo(silent()).live(message => heard.push(message.type), new AbortController().signal)
-    const over = expect(live).rejects.toMatchObject({code: 'offline', message: expect.stringContaining('silent')})
+    const over = expect(live).rejects.toMatchObject({
+      code: 'offline',
+      message: expect.stringContaining('sent nothing in time'),
+    })
     await vi.waitFor(() => expect(heard).toEqual(['hello']))
     await vi.advanceTimersByTimeAsync(45_000)
     await over

@@ -312,7 +312,7 @@ test('[SYNC-5] a server that fails at one session again and again is shown with 
   })
   const session = await desk.sessions.openSession({agent: 'desk'})
   const shown = await until(session, view => view.syncFault !== null)
-  expect(shown.syncFault).toBe('Something failed here; it is tried again')
+  expect(shown.syncFault).toBe('Something failed here. It will be retried.')
   failing = false
   const level = await until(session, view => view.pending === 0 && view.syncFault === null)
   expect(level.head).toBeGreaterThan(0)
