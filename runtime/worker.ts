@@ -36,7 +36,7 @@ export type ServeOptions = {
   also?: readonly AgentHost[]
   /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
   router?: Router
-  /** What is proposed for memory after each run, and how it is recalled; nothing is proposed unless told. */
+  /** What is proposed for memory after each run, and how it is recalled. Default: nothing is proposed. */
   memory?: MemoryChoice
   /** Gets a line for everything that an operator may have to know, with nothing in it that anybody wrote. */
   log?: (line: LogLine) => void

@@ -17,7 +17,7 @@ import {type Authenticate, type Principal, principalSchema} from './principal.ts
 export type JwtAuthOptions = {
   issuer: string
   audience: string
-  /** Seconds that a token stays valid past its `exp`, for clocks that disagree; 5 unless told. */
+  /** Seconds that a token stays valid after its `exp`, because clocks differ. Default: 5. */
   clockToleranceSeconds?: number
 } & ({secret: string} | {jwks: URL | JSONWebKeySet; keySet?: Partial<KeySetTimes>})
 

@@ -11,9 +11,9 @@ export type ApprovalRequest = {
   reason: string
   /** Milliseconds until it expires undecided. */
   expiresInMs: number
-  /** How many different people have to say yes, one to five; one unless told. */
+  /** How many different people have to approve, 1 to 5. Default: 1. */
   approvers?: number
-  /** Whether the one who asked may be among them, if they hold the role; unless told, only where one is enough. */
+  /** Whether the requester may be one of them, if they hold the role. Default: only if one approver is enough. */
   requesterMayDecide?: boolean
   /** Holders of this role may decide as well when nobody has after so many milliseconds. */
   escalate?: {role: string; afterMs: number}
@@ -52,7 +52,7 @@ export type OperationRequest<Input> = {
  */
 export interface OperationDefinition<Input = unknown> {
   tool: ToolContract<Input>
-  /** Milliseconds for each call below; 30,000 unless told. */
+  /** Milliseconds that each of these functions may take. Default: 30,000. */
   deadlineMs?: number
   authorise(request: OperationRequest<Input> & {facts: BoundFacts}): Promise<Authorisation> | Authorisation
   /** Asked immediately before execution, with every fact of the basis that has moved since. [OP-5] */
@@ -71,7 +71,7 @@ export interface OperationDefinition<Input = unknown> {
   limits?: readonly OperationLimit[]
   /** What one operation counts towards the limits `amount` and `single`: zero or more, in a unit of your own. */
   amount?(input: Input): number
-  /** An amount in words for model and person, like "€12.00"; the bare number unless told. */
+  /** Formats an amount for model and person, like "€12.00". Default: the number. */
   amountWords?(amount: number): string
 }
 

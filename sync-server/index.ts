@@ -89,28 +89,28 @@ export type SyncServerOptions = {
   models?: Models
   /** What enters memory, and how the server recalls it. */
   memory?: MemoryOptions
-  /** What each tenant may use of them within a window of time; no bound unless told. */
+  /** How much each tenant may use within a time window. Default: no limit. */
   budgets?: TenantBudgets
   environment?: Environment
-  /** Pokes between processes; within this one unless told. */
+  /** Notifies other processes of commits. Default: this process only. */
   bus?: Bus
-  /** Who is told outside, by signed webhooks; nobody unless told. */
+  /** Signed webhooks to call. Default: none. */
   notify?: {webhooks: readonly Webhook[]}
   /**
    * Other processes work on the same database at the same time: what they have under way is left to them until their
-   * leases run out. False unless told; then `start` takes over at once what an earlier process left.
+   * leases run out. Default: false, so `start` takes over at once what an earlier process left.
    */
   sharesDatabase?: boolean
   limits?: {
-    /** Bytes of a request body; 1 MiB unless told. */
+    /** Maximum bytes of a request body. Default: 1 MiB. */
     bodyBytes?: number
     /** Bytes of request bodies held at once: of one subject, and in this process. Default: 32 and 512 MiB. */
     bodies?: Partial<BodyRoom>
-    /** What blobs may come to: a session 64 MiB and a tenant 10 GiB unless told. */
+    /** Maximum bytes of all blobs. Default: 64 MiB per session, 10 GiB per tenant. */
     blobs?: Partial<BlobRoom>
-    /** Milliseconds between two looks for work that has become due; 5,000 unless told. */
+    /** Milliseconds between two checks for due work. Default: 5,000. */
     sweepMs?: number
-    /** Milliseconds between two signs of life on a live stream; 15,000 unless told. */
+    /** Milliseconds between two heartbeats on a live stream. Default: 15,000. */
     heartbeatMs?: number
     /** Live streams open at once of one subject and of one tenant in this process. Default: 30 and 10,000. */
     streams?: Partial<StreamLimits>
@@ -122,18 +122,18 @@ export type SyncServerOptions = {
   /** What is kept beside the store: erased and exported with it. */
   layers?: readonly DataLayer[]
   roles?: {
-    /** May erase and export for any subject of its tenant, and sees what the tenant uses; `operator` unless told. */
+    /** May erase and export for any subject of its tenant, and may read its usage. Default: `operator`. */
     operator?: string
-    /** May read the audit of its tenant; `auditor` unless told. */
+    /** May read the audit of its tenant. Default: `auditor`. */
     auditor?: string
-    /** May publish agents and move the active version; `publisher` unless told. */
+    /** May publish agents and change the active version. Default: `publisher`. */
     publisher?: string
   }
-  /** How long each layer is kept; see `Retention` for what holds unless told. */
+  /** How long each layer is kept. For the defaults, see `Retention`. */
   retention?: Partial<Retention>
   /** When the files of the database hold nothing of what was erased. */
   erasure?: ErasedFilesOptions
-  /** Origins of pages that call this server from elsewhere; none unless told. */
+  /** Other origins whose pages may call this server. Default: none. */
   cors?: {origins: string[]}
   /**
    * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
@@ -142,7 +142,7 @@ export type SyncServerOptions = {
   metrics?: {authorise(request: Request): boolean | Promise<boolean>}
   /**
    * Gets a line for everything that an operator may have to know, with the fields of the spans and with nothing that a
-   * person, a model or a tool wrote; `jsonLines` of `holdfast/server/node` writes them down. Nobody unless told.
+   * person, a model or a tool wrote; `jsonLines` of `holdfast/server/node` prints it. Default: no log.
    */
   log?: (line: LogLine) => void
   /**

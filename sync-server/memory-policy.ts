@@ -24,9 +24,9 @@ export type MemoryQuestion = Owner & {
 export type MemoryPolicy = (question: MemoryQuestion) => MemoryRuling | Promise<MemoryRuling>
 
 export type MemoryOptions = {
-  /** Everything waits for its subject unless told. */
+  /** Default: every proposal waits for a decision of its subject. */
   policy?: MemoryPolicy
-  /** Recall on the server finds by meaning too; by full text alone unless told. */
+  /** Adds recall by meaning on the server. Default: full text only. */
   embedder?: Embedder
 }
 

@@ -21,9 +21,9 @@ export async function serveNode(
   options: {
     /** 0 takes any free port. */
     port: number
-    /** This machine only unless told. */
+    /** The address to listen on. Default: `127.0.0.1`. */
     host?: string
-    /** Milliseconds that requests under way get on close; 2,000 unless told. */
+    /** Milliseconds that running requests have to end on close. Default: 2,000. */
     graceMs?: number
   },
 ): Promise<NodeHost> {

@@ -9,9 +9,9 @@ import {BusPeers} from './bus-peers.ts'
 export type PostgresBusOptions = {
   /** Like `postgres://user:password@host:5432/database`; direct, since a pooler between does not pass on notifications. */
   url: string
-  /** Its name in the database, the same for all processes of one server; `holdfast` unless told. */
+  /** Its channel name in the database, the same for all processes of one server. Default: `holdfast`. */
   channel?: string
-  /** Milliseconds between two signs of life; a process that misses three is believed dead. 10,000 unless told. */
+  /** Milliseconds between two heartbeats; a process that misses three counts as dead. Default: 10,000. */
   heartbeatMs?: number
   /** Told when the connection is lost and when it is back. */
   log?: (line: LogLine) => void

@@ -10,9 +10,9 @@ import type {Publisher} from './runtime-service.ts'
 
 /** What an application chooses about memory on a device. */
 export type MemoryChoice = {
-  /** Reads each run that has ended here, and proposes; nothing is proposed unless told. */
+  /** Reads each run that ended on this device and proposes memory items. Default: none, so nothing is proposed. */
   extractor?: MemoryExtractor
-  /** Recall finds by meaning too; by full text alone unless told. */
+  /** Adds recall by meaning. Default: full text only. */
   embedder?: Embedder
 }
 

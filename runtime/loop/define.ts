@@ -54,7 +54,7 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly memory: MemoryProfile
   /** Shared documents whose text goes into every view, at most 8. */
   readonly documents?: readonly string[]
-  /** Who summarises earlier turns when a view grows too large; the model unless told. [VIEW-3] */
+  /** Who summarises earlier turns when a view grows too large. Default: the model. [VIEW-3] */
   readonly summaries?: 'model' | 'rules'
 }
 
@@ -83,9 +83,9 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   instructions: string
   tools: Tools
   budgets?: Partial<Budgets>
-  /** Named `default` and without approval data unless told. */
+  /** Default: named `default`, without approval data. */
   policy?: Partial<Omit<Pin['policy'], 'busy'>>
-  /** None unless told: then no memory item reaches a view. */
+  /** Default: none, so no memory item reaches a view. */
   memory?: MemoryProfile
   documents?: readonly string[]
   summaries?: 'model' | 'rules'

@@ -9,9 +9,9 @@ export type MemoryRule = {
   /** The item's text; null when this match means nothing. */
   text(match: RegExpMatchArray): string | null
   key?: string | ((match: RegExpMatchArray) => string | undefined)
-  /** From 0 to 1; 0.9 unless told, since the person used these words. */
+  /** From 0 to 1. Default: 0.9, because the person used these words. */
   confidence?: number
-  /** Milliseconds that it stays true from when it was said; without end unless told. */
+  /** Milliseconds for which it stays true after it was said. Default: no end. */
   lastsMs?: number
 }
 

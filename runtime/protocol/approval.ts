@@ -34,9 +34,9 @@ export const approvalKinds = {
     expiresAt: z.number(),
     /** What the approver is shown is what the digest covers. [APP-3] */
     shown: z.strictObject({tool: z.string(), version: z.string(), input: jsonSchema}),
-    /** How many different people have to say yes; one unless told. */
+    /** How many different people have to approve. Default: 1. */
     approvers: z.int().min(1).max(5).optional(),
-    /** Whether the one who asked may be one of them; unless told, only where one is enough. */
+    /** Whether the requester may be one of them. Default: only if one approver is enough. */
     requesterMayDecide: z.boolean().optional(),
     /** The role that may decide as well from this time on, milliseconds since 1970. */
     escalation: z.strictObject({role, at: z.number()}).optional(),

@@ -21,7 +21,7 @@ export type CrashTest<Served extends Agent = Agent> = {
   /** Whose crashes are tried: the person's devices, which is the default, or the server. */
   dies?: 'devices' | 'server'
   /**
-   * `every` point is crashed at unless told; `distinct` leaves out those at which nothing has changed since the point
+   * Default: `every` point. `distinct` leaves out those at which nothing has changed since the point
    * before, neither in a store nor on its way: half of them, at which only what is forgotten differs.
    */
   points?: 'every' | 'distinct'
@@ -36,7 +36,7 @@ export type CrashTest<Served extends Agent = Agent> = {
   compare?(undisturbed: Outcome, outcome: Outcome, death: string): string | null
   /** Databases to use instead of opening some, by device; whoever opened them closes them. */
   databases?: Map<string, TestDatabase>
-  /** Milliseconds after which a run counts as hung; 30,000 unless told. */
+  /** Milliseconds after which a run counts as hung. Default: 30,000. */
   deadlineMs?: number
 }
 

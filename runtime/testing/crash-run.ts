@@ -17,7 +17,7 @@ export type CrashWorld = {
   startServer?: StartServer
   /** The bearer token of the person whose devices these are. */
   token?: string
-  /** The person that the token is about; `maya` unless told. */
+  /** The person that the token identifies. Default: `maya`. */
   subject?: string
   /** What has happened outside so far, a line each: the same lines in every run, none twice. */
   effects?(): readonly string[] | Promise<readonly string[]>

@@ -30,7 +30,7 @@ export type EvaluationCase = {
   class: CaseClass
   /** What the person says, each once nothing is left to do about what came before. */
   says: readonly string[]
-  /** What somebody with the right to decides about everything that waits for approval; nobody does unless told. */
+  /** The decision on everything that waits for approval. Default: none, so it keeps waiting. */
   decides?: 'approve' | 'reject'
   /** Goes between the agent and its model: an outage, a reply that is cut off, a call that is no JSON. */
   model?(model: LanguageModel): LanguageModel
@@ -53,7 +53,7 @@ export type CaseWorld = {
   /** The bearer tokens of the person who speaks, and of somebody who may decide. */
   token: string
   approver?: string
-  /** The person that the token is about; `maya` unless told. */
+  /** The person that the token identifies. Default: `maya`. */
   subject?: string
   effects?(): readonly string[] | Promise<readonly string[]>
 }
@@ -64,7 +64,7 @@ export type Evaluated<Served extends Agent> = {
   tools: ToolImplementations<Served['tools']>
   /** Without one the agent is alone: no server, no operations, no facts. */
   world?(): Promise<CaseWorld>
-  /** Times that a run that failed in a way that may pass is retried by its person; 2 unless told. */
+  /** How often a run with a temporary failure is retried. Default: 2. */
   retries?: number
 }
 

@@ -17,5 +17,5 @@ export type Authority = {
   log: Log
 }
 
-/** As what a fault is logged, `server.fault` unless told, and whose it is. */
+/** The event name and the fields with which a fault is logged. Default: `server.fault`, no fields. */
 export type FaultPlace = {event?: LogEvent; fields?: TelemetryFields}

@@ -35,9 +35,9 @@ export type ObservedCall = {ref: ModelCallRef; name: ModelCallName | null; model
 export type ObserveCall = (call: ObservedCall, ask: () => PromiseLike<PartStream>) => Promise<PartStream>
 
 export type GatewayLimits = {
-  /** Milliseconds that a generation goes on without a reader; 60,000 unless told. */
+  /** Milliseconds that a generation continues without a reader. Default: 60,000. */
   graceMs: number
-  /** Milliseconds after which a process that says nothing is believed dead; 15,000 unless told. */
+  /** Milliseconds without a heartbeat after which a process counts as dead. Default: 15,000. */
   leaseMs: number
   /** Milliseconds that one generation may take from start to end. Default: 30 minutes. */
   generationMs: number
@@ -45,9 +45,9 @@ export type GatewayLimits = {
   firstPartMs: number
   /** Milliseconds between two pieces of a reply. Default: 100,000. */
   silenceMs: number
-  /** Milliseconds between two looks at a generation of another process; 200 unless told. */
+  /** Milliseconds between two polls of a generation of another process. Default: 200. */
   pollMs: number
-  /** Bounds of one generation: 50,000 parts and 8 Mi characters unless told. */
+  /** Limits of one generation. Default: 50,000 parts and 8 Mi characters. */
   parts: number
   bytes: number
 }

@@ -18,7 +18,7 @@ import {staticFiles} from './static-files.ts'
 export type ShopOptions = {
   /** A folder, or `memory://` for a shop that ends with the process. */
   dataDir: string
-  /** A Postgres to keep the records in; in `dataDir` unless told. */
+  /** The URL of a Postgres for the records. Default: PGlite in `dataDir`. */
   databaseUrl?: string
   /** The name of a damaged database that may be set aside for an empty one; the refusal to start says it. */
   beginAnew?: string
