@@ -2,17 +2,17 @@ import {isReadable, type LoggedEvent} from '../protocol/event.ts'
 
 export type CaseCount = {
   steps: number
-  /** Input and output together, as the model told them. */
+  /** Input and output tokens, as the model reported them. */
   tokens: number
-  /** A run failed and was retried, went on in another process, or had an effect refused to it. */
+  /** Whether a run was retried after a failure, continued in another process, or had an effect refused. */
   metTrouble: boolean
-  /** It did, and its last run completed all the same. */
+  /** Whether its last run completed in spite of that. */
   recovered: boolean
 }
 
 const troubles = ['run.failed', 'run.resumed', 'operation.refused', 'approval.rejected', 'approval.expired']
 
-/** Pure: what a session came to, from its log. */
+/** Computes the outcome of a session from its log. */
 export function countCase(events: readonly LoggedEvent[]): CaseCount {
   let [steps, tokens] = [0, 0]
   let metTrouble = false

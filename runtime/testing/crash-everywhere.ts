@@ -12,29 +12,30 @@ import {openTestDatabase, type TestDatabase} from './test-database.ts'
 
 export type CrashTest<Served extends Agent = Agent> = {
   agent: Served
-  /** The same prompt must get the same answer, as `promptModel` does: a step that was cut off is asked again. */
+  /** Must reply the same to the same prompt, as `promptModel` does: an interrupted step calls the model again. */
   model: ModelSource
   tools: ToolImplementations<Served['tools']>
   scenario(scene: Scene): Promise<void>
-  /** Server and outside world, new for each run; without it the devices never sync. */
+  /** Server and outside systems, created for each run. Default: none, so the devices never sync. */
   world?(run: {number: number; environment: Environment & {clock: FakeClock}}): CrashWorld | Promise<CrashWorld>
-  /** Whose crashes are tried: the person's devices, which is the default, or the server. */
+  /** Which processes crash. Default: the person's devices. */
   dies?: 'devices' | 'server'
   /**
-   * Default: `every` point. `distinct` leaves out those at which nothing has changed since the point
-   * before, neither in a store nor on its way: half of them, at which only what is forgotten differs.
+   * At which points to crash. Default: `every` point. `distinct` omits points at which neither a store nor a message
+   * has changed since the previous point. These are about half of all points.
    */
   points?: 'every' | 'distinct'
-  /** Crashes at each nth of these points and at the first of each name. Default: 1, which is all of them. */
+  /** Crash at every nth of these points, and at the first point of each name. Default: 1. */
   nth?: number
-  /** The application's own tables on a device. */
+  /** Creates the application's own tables on a device. */
   prepare?(db: PGlite): Promise<void>
   /**
-   * What is wrong with a run that died at this point, in words, or null. Unless told, whatever differs from the undisturbed
-   * run; a server that dies between an operation's start and its effect may for instance report it as failed instead.
+   * Returns what is wrong with a run that crashed at this point, or null. Default: any difference from the undisturbed
+   * run. Replace it where a crash may change the outcome: a server that dies between the start of an operation and its
+   * effect may report the operation as failed.
    */
   compare?(undisturbed: Outcome, outcome: Outcome, death: string): string | null
-  /** Databases to use instead of opening some, by device; whoever opened them closes them. */
+  /** Open databases by device. The caller closes them. Default: the kit opens and closes its own. */
   databases?: Map<string, TestDatabase>
   /** Milliseconds after which a run counts as hung. Default: 30,000. */
   deadlineMs?: number
@@ -43,27 +44,28 @@ export type CrashTest<Served extends Agent = Agent> = {
 export type CrashFailure = {at: number; point: string; what: string}
 
 export type CrashReport = {
-  /** How many points the undisturbed run has passed, and at how many of them runs were to die. */
+  /** `points`: points that the undisturbed run passed. `planned`: points at which a run was to crash. */
   points: number
   planned: number
-  /** What the undisturbed run came to; look here that the scenario does what it is meant to. */
+  /** The outcome of the undisturbed run. Assert on it that the scenario does what it should. */
   undisturbed: Outcome
-  /** Where the runs died, in order. */
+  /** The point at which each run crashed, in order. */
   deaths: string[]
-  /** Empty when every crash ended as the undisturbed runs did. */
+  /** Empty when every run ended like the undisturbed run. */
   failures: CrashFailure[]
 }
 
-/** How often a point is tried that a run did not come to, before it counts as skipped. */
+/** Attempts to reach a point before it is reported as skipped. */
 const tries = 5
 
 /**
- * Plays a scenario undisturbed and counts the points at which its processes could die; then plays it once for each of
- * them: dies there, throws away all memory, opens the device again from what is stored, and lets the story go on. Every
- * such run must end like the undisturbed one: the same transcript up to ids and times, the same documents, the same
- * effects with none doubled, every call with its one result, and a server that has all of it.
+ * Tests that a crash at any point changes nothing. Runs a scenario without a crash and counts the points at which a
+ * process could die. Then runs it once per point: the process dies there, its memory is lost, the device is opened
+ * again from its storage, and the scenario continues. Each run must end like the undisturbed one: the same transcript
+ * except for ids and times, the same documents, the same effects without duplicates, one result per call, and a server
+ * that has all events.
  *
- * @throws HoldfastError `misconfigured` for a scenario that cannot be told twice, and whatever its undisturbed run throws
+ * @throws HoldfastError `misconfigured` for a scenario whose runs differ, and any error of its undisturbed run
  * @example
  * const report = await crashEverywhere({
  *   agent: defineAgent({name: 'echo', version: '1.0.0', instructions: 'Repeat.', tools: []}),
@@ -103,7 +105,7 @@ class Walk {
     const points = undisturbed.passed.length
     const planned = this.#planned(undisturbed.passed)
     for (const at of planned) await this.#crashAt(at, undisturbed)
-    // A run may pass more points than the first did; only one that ends before its own is the last.
+    // A run may pass more points than the first one. The last run is the one that ends before it reaches its point.
     for (let at = points + 1; await this.#crashAt(at, undisturbed); at++) {
       if (at > 10 * points + 100) throw new HoldfastError('internal', 'the scenario passes ever more points')
     }
@@ -116,7 +118,7 @@ class Walk {
     }
   }
 
-  /** Of several plays the one with the fewest points: how much is synced at once differs, and nothing may hang on it. */
+  /** Returns the run with the fewest points of several: how many events one request carries may differ between runs. */
   async #undisturbed(): Promise<Played> {
     const plays: Played[] = []
     for (let i = 0; i < 3; i++) plays.push(await this.#play(null))
@@ -142,11 +144,11 @@ class Walk {
     const [before = '', here = ''] = [passed[index - 1], passed[index]]
     if (this.test.points !== 'distinct' || index === 0) return true
     if (before.includes(': after ') && here.includes(': before ')) return false
-    // What a transaction did before it commits is undone with it.
+    // A transaction that has not committed is rolled back.
     return !(before.endsWith(': before a transaction') && here.endsWith(': inside a transaction'))
   }
 
-  /** False when no run came to this point and none had to. */
+  /** Returns false when no run reached this point and none had to. */
   async #crashAt(at: number, undisturbed: Played): Promise<boolean> {
     const {compare = difference} = this.test
     for (let tried = 0; tried < tries; tried++) {
@@ -207,7 +209,7 @@ async function beforeDeadline(ms: number, run: CrashRun) {
   return await Promise.race([run.play(), hung]).finally(() => clearTimeout(timer))
 }
 
-/** One database a device for all runs, emptied before each: opening Postgres costs as much as playing ten runs. */
+/** One database per device for all runs, emptied before each: opening Postgres takes as long as ten runs. */
 async function openDatabases({databases: given, prepare}: Pick<CrashTest, 'databases' | 'prepare'>) {
   const opened = new Map<string, {database: TestDatabase; restore(): Promise<void>}>()
   const ours: TestDatabase[] = []

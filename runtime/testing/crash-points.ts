@@ -1,14 +1,14 @@
-/** What every call meets once its process has died. */
+/** Thrown by every call of a process that has died. */
 export class Crash extends Error {
   override readonly name = 'Crash'
 }
 
 /**
- * Counts the points at which processes may die, and kills the one that comes to the chosen point. Points count over all
- * processes together, in the order in which they are passed.
+ * Counts the points at which processes may die and kills the process that reaches the chosen point. One count covers
+ * all processes, in the order in which they pass points.
  */
 export class CrashPoints {
-  /** What was passed so far, like `laptop: before a transaction`. */
+  /** The points passed so far, such as `laptop: before a transaction`. */
   readonly passed: string[] = []
   #fired: MortalProcess | null = null
   #over = false
@@ -21,7 +21,7 @@ export class CrashPoints {
   /** `at` counts from one; null only counts. */
   constructor(private readonly at: number | null = null) {}
 
-  /** From now on nothing counts and nobody dies: the story is over. */
+  /** Stops counting: no process dies after the end of the scenario. */
   end(): void {
     this.#over = true
   }
@@ -30,7 +30,7 @@ export class CrashPoints {
     return this.#fired !== null
   }
 
-  /** The points of one process; with `counted: false` it can be killed by hand but has no points of its own. */
+  /** Registers a process. With `counted: false` it has no points and dies only by `kill`. */
   process(name: string, {counted = true} = {}): MortalProcess {
     return new MortalProcess(
       name,
@@ -40,7 +40,7 @@ export class CrashPoints {
     )
   }
 
-  /** True when this is the chosen point. */
+  /** Returns true when this is the chosen point. */
   #pass(label: string): boolean {
     if (this.#fired || this.#over) return false
     this.passed.push(label)
@@ -53,7 +53,7 @@ export class CrashPoints {
   }
 }
 
-/** One process that may die: from then on each of its calls fails, and nothing of it reaches store or network any more. */
+/** A process that may die. After its death every call fails and nothing reaches the store or the network. */
 export class MortalProcess {
   #dead = false
   readonly #underWay = new Set<Promise<unknown>>()
@@ -71,9 +71,9 @@ export class MortalProcess {
   }
 
   /**
-   * Passes one point by name; call it wherever a crash could matter, say before and after an effect of your own.
+   * Passes a named point. Call it where a crash could matter, such as before and after an effect of your own.
    *
-   * @throws Crash here, when it is the chosen point, and ever after
+   * @throws Crash at the chosen point, and at every later call
    */
   point(label: string): void {
     this.alive()
@@ -92,7 +92,7 @@ export class MortalProcess {
     if (this.#dead) throw new Crash(`${this.name} is dead`)
   }
 
-  /** Work that has left the process and ends by itself: a transaction that commits, a request that arrives. */
+  /** Work that ends even if the process dies: a transaction that commits, a request that arrives. */
   track<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work)
     const forget = () => this.#underWay.delete(work)
@@ -100,18 +100,18 @@ export class MortalProcess {
     return work
   }
 
-  /** A dead process commits nothing more, so whoever opens its database next must not see it still writing. */
+  /** Resolves when a dead process writes nothing more. Open its database again only after that. */
   async buried(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
   }
 
-  /** Told at the moment of death; returns how to stop. */
+  /** Calls the listener when the process dies. Returns an unsubscribe function. */
   onceDead(listener: () => void): () => void {
     this.#burials.add(listener)
     return () => this.#burials.delete(listener)
   }
 
-  /** `work` between two points: dying at the first it was never done, dying at the second nobody heard that it was. */
+  /** Runs `work` between two points. A crash at the first means it never ran; at the second, its result is lost. */
   async between<T>(label: string, work: () => Promise<T>): Promise<T> {
     this.point(`before ${label}`)
     const result = await this.track(work())

@@ -11,15 +11,15 @@ import {ServerProcess, type StartServer} from './server-process.ts'
 import type {TestDatabase} from './test-database.ts'
 import {openTestDevice, type TestDevice} from './test-device.ts'
 
-/** What surrounds the devices in one run; made new for each, so that no run sees what another did. */
+/** The server and outside systems of one run, created for each run so that runs are independent. */
 export type CrashWorld = {
-  /** Called for the first process of the server and again after each of its deaths. Without it nothing syncs. */
+  /** Starts the server, first and after each of its crashes. Default: no server, so nothing syncs. */
   startServer?: StartServer
   /** The bearer token of the person whose devices these are. */
   token?: string
   /** The person that the token identifies. Default: `maya`. */
   subject?: string
-  /** What has happened outside so far, a line each: the same lines in every run, none twice. */
+  /** The effects in outside systems so far, one line each. Every run must give the same lines, none twice. */
   effects?(): readonly string[] | Promise<readonly string[]>
   close?(): Promise<void>
 }
@@ -35,12 +35,12 @@ export type RunParts = {
   scenario(scene: Scene): Promise<void>
 }
 
-/** One run of a scenario, through its crash if it has one, to its rest. */
+/** One run of a scenario, with at most one crash, until nothing is left to do. */
 export class CrashRun {
   readonly #devices = new Map<string, Promise<TestDevice>>()
   readonly #memory: Memory
   #server: ServerProcess | null = null
-  /** Live connections that each device has asked for so far, and how many those were when the server died. */
+  /** Live connections that each device has opened so far, and their number when the server died. */
   readonly #lives = new Map<string, number>()
   #livesAtDeath = new Map<string, number>()
   #processes = 0
@@ -68,7 +68,7 @@ export class CrashRun {
     return this.#telling?.doing ?? 'starting'
   }
 
-  /** Plays the story until it is over and everything is at rest, and says what it came to. */
+  /** Runs the scenario to its end, waits until nothing is left to do, and returns the outcome. */
   async play(): Promise<{outcome: Outcome; faults: string[]}> {
     const {startServer} = this.parts.world
     this.#server = startServer ? new ServerProcess(startServer, this.#process('server')) : null
@@ -91,7 +91,7 @@ export class CrashRun {
     await this.parts.world.close?.()
   }
 
-  /** True when the story came to its end; false when a process died and another stands in its place. */
+  /** Returns true at the end of the scenario, false when a process died and was replaced. */
   async #tell(number: number): Promise<boolean> {
     const {points, scenario} = this.parts
     const crashedBefore = points.fired
@@ -108,7 +108,7 @@ export class CrashRun {
     const first = await Promise.race([ended, crash])
     if (!crashedBefore && points.fired) {
       const dead = await points.crashed
-      // In this order: what was under way may be a read that waits for the next server.
+      // In this order: a read that was in flight may wait for the next server.
       telling.stop()
       await this.#replace(dead)
       await telling.cutOff()
@@ -119,7 +119,7 @@ export class CrashRun {
     return true
   }
 
-  /** Everything that goes on by itself has gone on, the server has all of it, and every device has what the server has. */
+  /** Waits until nothing is left to do, the server has all events, and every device has the server's events. */
   async #rest(signal: AbortSignal): Promise<void> {
     const link = this.#link(this.parts.world.token ?? '')
     for (const id of this.#memory.sessions) {
@@ -145,13 +145,13 @@ export class CrashRun {
       ?.then(device => device.close())
       .catch(() => undefined)
     await dead.buried()
-    // In the place of the dead one: what a run came to is told in the order in which its devices were first opened.
+    // Takes the position of the dead device: outcomes are listed in the order in which devices were first opened.
     const opening = this.#open(dead.name)
     this.#devices.set(dead.name, opening)
     await opening
   }
 
-  /** A device finds the server again by itself, after a pause that nobody here wants to wait for. */
+  /** Skips the pause after which a device connects to the server again. */
   async #reconnected({process: {name}, service}: TestDevice): Promise<void> {
     while ((this.#lives.get(name) ?? 0) === (this.#livesAtDeath.get(name) ?? 0)) {
       if ((await service.connection()).state === 'cut') return

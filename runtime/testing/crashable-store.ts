@@ -1,7 +1,7 @@
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import type {MortalProcess} from './crash-points.ts'
 
-/** What changes a store besides its transactions; everything else it has only reads. */
+/** The methods that write, besides transactions. All other methods only read. */
 const writes: readonly PropertyKey[] = [
   'setOnline',
   'setOwner',
@@ -13,12 +13,12 @@ const writes: readonly PropertyKey[] = [
   'scrub',
 ] satisfies (keyof DeviceStore)[]
 
-/** Answered from memory, at once: to wait for these would change what they say. */
+/** Methods that answer from memory. They stay synchronous: a delay would change their answers. */
 const atOnce: readonly PropertyKey[] = ['highWater'] satisfies (keyof DeviceStore)[]
 
 /**
- * The store of a process that can die before and after each of its transactions and other writes, and inside of one
- * that has appended and not committed. Once dead it reads and writes nothing.
+ * Wraps the store of a process that can die before and after each write, and inside a transaction that has not
+ * committed. A dead process neither reads nor writes.
  *
  * @example
  * const points = new CrashPoints(7)
@@ -42,7 +42,7 @@ export function crashableStore(store: DeviceStore, process: MortalProcess): Devi
   })
 }
 
-/** A transaction under way when its process dies is rolled back, wherever it was. */
+/** A transaction that is open when its process dies is rolled back. */
 function mortalUnit(unit: UnitOfWork, process: MortalProcess): UnitOfWork {
   return proxied(unit, (name, method) => {
     process.alive()
@@ -56,7 +56,7 @@ function mortalUnit(unit: UnitOfWork, process: MortalProcess): UnitOfWork {
 
 type Method = (...args: unknown[]) => Promise<unknown>
 
-/** The same object with its methods replaced; one that a later version adds is wrapped like the others. */
+/** Returns the object with all methods wrapped, including methods that later versions add. */
 export function proxied<T extends object>(target: T, wrap: (name: PropertyKey, method: Method) => unknown): T {
   return new Proxy(target, {
     get(object, name) {

@@ -13,7 +13,7 @@ import type {TestServer} from './server-process.ts'
 import {openTestDatabase} from './test-database.ts'
 import {openTestDevice, type TestDevice} from './test-device.ts'
 
-/** What an agent has to be good at, and what it has to withstand. */
+/** The classes of cases: normal work, and inputs that an agent must handle safely. */
 export const caseClasses = [
   'normal',
   'ambiguous',
@@ -28,29 +28,29 @@ export type CaseClass = (typeof caseClasses)[number]
 export type EvaluationCase = {
   name: string
   class: CaseClass
-  /** What the person says, each once nothing is left to do about what came before. */
+  /** The person's messages. Each is sent when nothing is left to do about the previous one. */
   says: readonly string[]
   /** The decision on everything that waits for approval. Default: none, so it keeps waiting. */
   decides?: 'approve' | 'reject'
-  /** Goes between the agent and its model: an outage, a reply that is cut off, a call that is no JSON. */
+  /** Wraps the model to simulate faults: an outage, a cut reply, a call that is not JSON. */
   model?(model: LanguageModel): LanguageModel
-  /** Null when it went as it should, else what is wrong; looks at outcomes, never at times or at exact words. */
+  /** Returns null when the case passed, otherwise what is wrong. Check outcomes, not times or exact wording. */
   fault(end: CaseEnd): string | null
 }
 
 /** How a case ended. */
 export type CaseEnd = CaseCount & {
   view: SessionView
-  /** Everything that the agent said, oldest first. */
+  /** All replies of the agent, oldest first. */
   said: string[]
-  /** What has happened outside, as the world tells it. */
+  /** The effects in outside systems, as `world.effects` returns them. */
   effects: readonly string[]
 }
 
-/** What surrounds the agent in one case; made afresh for each, so that no case sees what another did. */
+/** The server and outside systems of one case, created for each case so that cases are independent. */
 export type CaseWorld = {
   server: TestServer
-  /** The bearer tokens of the person who speaks, and of somebody who may decide. */
+  /** The bearer tokens of the person and of an approver. */
   token: string
   approver?: string
   /** The person that the token identifies. Default: `maya`. */
@@ -62,7 +62,7 @@ export type Evaluated<Served extends Agent> = {
   agent: Served
   model: ModelSource
   tools: ToolImplementations<Served['tools']>
-  /** Without one the agent is alone: no server, no operations, no facts. */
+  /** Default: none, so the agent has no server, no operations and no facts. */
   world?(): Promise<CaseWorld>
   /** How often a run with a temporary failure is retried. Default: 2. */
   retries?: number
@@ -71,13 +71,13 @@ export type Evaluated<Served extends Agent> = {
 export type CaseResult = CaseCount & {name: string; class: CaseClass; fault: string | null}
 export type EvaluationReport = {
   results: CaseResult[]
-  /** One row a class, in the order of `caseClasses`. */
+  /** One row per class, in the order of `caseClasses`. */
   classes: {class: CaseClass; passed: number; total: number; steps: number; tokens: number; recovered: number}[]
 }
 
 /**
- * Plays cases with an agent, each through the real loop on a device of its own, and counts what each class of them came
- * to. A case that throws has failed; the others go on. [OBS-3]
+ * Runs cases with an agent, each with the real loop on its own device, and counts the outcomes per class. A case that
+ * throws counts as failed; the other cases still run. [OBS-3]
  *
  * @throws HoldfastError `misconfigured` when two cases have one name
  * @example
@@ -92,7 +92,7 @@ export async function evaluate<Served extends Agent>(
   if (twice) throw new HoldfastError('misconfigured', `evaluate: two cases are named "${twice.name}"`)
   const database = await openTestDatabase()
   try {
-    // Its tables first, so that going back leaves them empty and not gone.
+    // Creates the tables first, so that a restore empties them instead of dropping them.
     await openPGliteStore(database.db, systemEnvironment)
     const restore = await database.snapshot()
     const results: CaseResult[] = []
@@ -164,7 +164,7 @@ function between(source: ModelSource, {model: put}: EvaluationCase): ModelSource
   return typeof source === 'function' ? async host => put(await source(host)) : put(source)
 }
 
-/** Until nothing is left that the agent, whoever decides, or the person's own retry would change. */
+/** Waits until neither the agent, an approver nor a retry of the person would change anything. */
 async function settle(
   session: Session,
   {decide, retries, waits}: {decide(): Promise<void>; retries: number; waits: boolean},
@@ -179,7 +179,7 @@ async function settle(
   }
 }
 
-/** The decision is the server's at once, and this device's a moment later. */
+/** The server has the decision at once, this device a moment later. */
 function decided(session: Session): Promise<void> {
   return new Promise(resolve => {
     const stop = session.subscribe(view => {

@@ -2,13 +2,13 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import {formatId} from '../protocol/ids.ts'
 
-/** Time that stands still until it is told to move; several environments may share one. */
+/** A clock that moves only when it is advanced or set. Several environments may share it. */
 export interface FakeClock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds that `advance` has moved it; `set` changes nothing here. */
+  /** Milliseconds that `advance` has added in all. `set` does not change it. */
   elapsed(): number
-  /** Moves forward by so many milliseconds; a clock that is set back is `set`. */
+  /** Moves the clock forward by `ms`. Use `set` to move it back. */
   advance(ms: number): void
   set(now: number): void
 }
@@ -16,7 +16,7 @@ export interface FakeClock {
 /**
  * A clock for tests.
  *
- * @throws HoldfastError `bad_input` when told to advance by less than nothing
+ * @throws HoldfastError `bad_input` for a negative number of milliseconds
  * @example
  * const clock = fakeClock()
  * clock.advance(60_000)
@@ -39,8 +39,8 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
 }
 
 /**
- * An `Environment` without chance: its clock is moved by hand, and the same seed gives the same ids and the same jitter.
- * Two devices need two seeds, since an id may never come twice.
+ * A deterministic `Environment`: the test moves its clock, and a seed gives the same ids and the same jitter every time.
+ * Use a different seed per device, because ids must be unique.
  *
  * @example
  * const environment = fakeEnvironment({seed: 'laptop'})

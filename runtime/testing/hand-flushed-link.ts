@@ -4,38 +4,38 @@ import type {CuttableLink} from '../sync/http-link.ts'
 import {proxied} from './crashable-store.ts'
 
 /**
- * One message on its way. A request waits before the server has seen it, an answer after the server has done what was
- * asked and before the device has heard of it; a poke is a message of the live connection. Each is decided once.
+ * A message in transit: a request that the server has not received, an answer that the device has not received, or a
+ * message of the live connection (`poke`). Each is delivered, dropped or duplicated once.
  */
 export interface Parcel {
   readonly type: 'request' | 'answer' | 'poke'
   /** The method of the link, like `push`. */
   readonly call: string
-  /** What is sent, or what is answered. */
+  /** The arguments of a request, or the value of an answer. */
   readonly content: unknown
-  /** Lets it arrive; resolves when the server has handled a request, at once for the others. */
+  /** Delivers it. For a request, resolves when the server has handled it. */
   deliver(): Promise<void>
-  /** Loses it: the device hears that the server cannot be reached, whether or not the server has done it. */
+  /** Drops it. The device gets the error `offline`, whether or not the server has handled the request. */
   drop(): void
-  /** Lets it arrive twice, one after the other; of two answers of the server the second travels on. */
+  /** Delivers it twice, one after the other. The device gets the second answer of the server. */
   duplicate(): Promise<void>
 }
 
-/** A link on which nothing arrives by itself until `flow` is called. */
+/** A link that holds every message until the test delivers it or calls `flow`. */
 export interface HandFlushedLink extends CuttableLink {
-  /** What is on its way, in the order in which it was sent; decide them in any order. */
+  /** The messages in transit, in the order in which they were sent. They can be decided in any order. */
   readonly parcels: readonly Parcel[]
-  /** The first parcel as wanted, now or as soon as there is one. */
+  /** Resolves with the first message that matches, now or as soon as there is one. */
   next(wanted?: (parcel: Parcel) => boolean): Promise<Parcel>
-  /** From now on everything arrives at once, beginning with what is on its way. */
+  /** Delivers the messages in transit, and from now on every message at once. */
   flow(): void
-  /** Holds everything again that is sent from now on. */
+  /** Holds every message again from now on. */
   hold(): void
 }
 
 /**
- * Puts every message between a device and its server into your hands: deliver, drop, duplicate, or let a later one pass
- * an earlier one.
+ * Wraps a link so that a test decides about every message between a device and its server: deliver, drop, duplicate, or
+ * deliver a later one first.
  *
  * @example
  * const link = handFlushed(httpLink({url, token, fetch: server.fetch}))
@@ -51,7 +51,7 @@ export function handFlushed(link: CuttableLink): HandFlushedLink {
     flow: () => post.flow(),
     hold: () => post.hold(),
     live: (onMessage: (message: LiveMessage) => void, signal: AbortSignal) => live(link, post, onMessage, signal),
-    // Asked before anything else, and nothing a test would want to lose: what waits for it waits for a long time.
+    // The first request of a device. It is not held: a device without its answer waits for a long time.
     me: () => link.me(),
     actFor: (who: Parameters<CuttableLink['actFor']>[0], onOther?: () => void) => link.actFor(who, onOther),
     setOnline: (online: boolean) => {
@@ -74,7 +74,7 @@ export function handFlushed(link: CuttableLink): HandFlushedLink {
   }) as HandFlushedLink
 }
 
-/** The request that opens the connection is held once; each of its messages is held for itself, and a lost one is lost. */
+/** Holds the request that opens the connection, then each of its messages separately. A dropped message stays lost. */
 async function live(
   link: CuttableLink,
   post: Post,
@@ -102,7 +102,7 @@ class Post {
     return [...this.#parcels]
   }
 
-  /** What `arrive` comes to, once somebody has let it. */
+  /** Resolves with the result of `arrive` after the test has delivered it. */
   send<T>(label: Label, arrive: () => Promise<T>): Promise<T> {
     if (this.#flowing) return arrive()
     return new Promise<T>((resolve, reject) => {
@@ -112,7 +112,7 @@ class Post {
         }
         const outcome = work()
         outcome.then(resolve, reject)
-        // Whoever lets it arrive waits for it to have arrived, not for it to have been welcome.
+        // The test waits for the delivery, not for a successful result.
         return outcome.then(
           () => undefined,
           () => undefined,

@@ -7,12 +7,12 @@ import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol
 import type {ServerLink} from '../sync/server-link.ts'
 import type {TestDevice} from './test-device.ts'
 
-/** What a run came to on one device in one session; of two runs of one story it is the same. */
+/** The outcome of one session on one device. Two runs of one scenario have equal outcomes. */
 export type SessionOutcome = {
   device: string
   transcript: unknown[]
   documents: Record<string, string>
-  /** How often each kind of event is in the log; that somebody went on with a run is the one trace a crash may leave. */
+  /** The number of events of each kind. `run.resumed` is not counted: it is the only event that a crash may add. */
   events: Record<string, number>
   rejected: number
 }
@@ -21,7 +21,7 @@ export type Outcome = {sessions: SessionOutcome[]; effects: readonly string[]}
 
 const everything = 1_000_000
 
-/** Reads what is stored, and adds to `faults` what must not be in any run. */
+/** Reads the stored records, and adds to `faults` what no run may contain. */
 export async function outcomeOf(
   device: TestDevice,
   link: ServerLink | null,
@@ -50,7 +50,7 @@ export async function outcomeOf(
   }
 }
 
-/** An entry without what differs from run to run: ids, times, sequence numbers. */
+/** Removes what differs between runs from an entry: ids, times, sequence numbers. */
 function lineOf(entry: TranscriptEntry): unknown {
   const {id: _id, at: _at, durability, ...line} = entry
   if (line.type === 'tool') {
@@ -61,7 +61,7 @@ function lineOf(entry: TranscriptEntry): unknown {
   return {...line, durability: durability.status}
 }
 
-/** No call is lost and none returns twice, whatever was interrupted. [LOG-6, LOG-7] */
+/** Checks that every call has exactly one result. [LOG-6, LOG-7] */
 function callFaults(events: readonly LoggedEvent[]): string[] {
   const results = new Map<string, number>()
   for (const event of events) {
@@ -95,7 +95,7 @@ async function blobFaults(
   return faults
 }
 
-/** Everything is with the server, and the server has nothing else. [LOG-2, SYNC-4] */
+/** Checks that server and device have the same events. [LOG-2, SYNC-4] */
 async function syncFaults(
   device: string,
   link: ServerLink,
@@ -116,7 +116,7 @@ async function syncFaults(
   return faults
 }
 
-/** Where two outcomes differ first, or null; ids are compared by their kind only. */
+/** Returns the first difference of two outcomes, or null. Ids are compared by their kind only. */
 export function difference(expected: unknown, actual: unknown): string | null {
   return differenceAt('', unnamed(expected), unnamed(actual))
 }

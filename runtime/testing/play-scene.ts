@@ -9,20 +9,20 @@ import {type FakeClock, fakeEnvironment} from './fake-environment.ts'
 import type {PersonAt, Scene, SceneSession} from './scene.ts'
 import type {TestDevice} from './test-device.ts'
 
-/** What the person remembers of a run, however often it is told again. */
+/** The calls of a run that have completed; they are kept when the scenario starts again. */
 export type Memory = {
   readonly run: number
   readonly seed: string
   readonly clock: FakeClock
   readonly steps: {what: string; result: unknown}[]
-  /** Every session the person had to do with, in that order. */
+  /** All sessions of the scenario, in the order of their first use. */
   readonly sessions: Set<SessionId>
   readonly agent: string
   device(name: string): Promise<TestDevice>
   link(token: string): ServerLink
 }
 
-/** One telling of a story, which ends where it was cut off. */
+/** One attempt to run a scenario. It ends at its end or at a crash. */
 export class Telling {
   readonly #over = new AbortController()
   readonly #underWay = new Set<Promise<unknown>>()
@@ -34,7 +34,7 @@ export class Telling {
     private readonly number: number,
   ) {}
 
-  /** What the story has come to, for whoever waits in vain. */
+  /** The current step of the scenario, for the error of a run that hangs. */
   get doing(): string {
     return this.#doing
   }
@@ -43,12 +43,12 @@ export class Telling {
     return this.#over.signal
   }
 
-  /** Nothing more is begun. */
+  /** Starts no further step. */
   stop(): void {
     this.#over.abort(new Crash('the story was cut off'))
   }
 
-  /** Nothing more is begun, and what was begun has ended. */
+  /** Starts no further step and waits for the running ones. */
   async cutOff(): Promise<void> {
     this.stop()
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
@@ -93,7 +93,7 @@ export class Telling {
     }
   }
 
-  /** Under an id of its own in each telling: an edit is made of what the document reads then. */
+  /** Each attempt uses its own id: an edit is computed from the current text of the document. */
   #write(name: string, id: SessionId, document: string, text: string): Promise<void> {
     const seed = `${this.memory.seed} step ${this.#next} telling ${this.number}`
     return this.#step(`${name}: write ${document}`, async () => {
@@ -136,7 +136,7 @@ export class Telling {
 
 type Page = ReturnType<TestDevice['page']>
 
-/** The first view as wanted, from the device's own frames. */
+/** Resolves with the first view of the device that matches. */
 export function firstView(
   device: TestDevice,
   id: SessionId,

@@ -3,7 +3,7 @@ import {contextPreface} from '../loop/view-sections.ts'
 import {type ScriptedStep, scriptedModel} from './scripted-model.ts'
 
 /**
- * A model that is a pure function of its prompt: asked again after a crash, it says the same.
+ * A model that is a pure function of its prompt. It gives the same reply when it is called again after a crash.
  *
  * @example
  * const model = promptModel(prompt => ({text: `You said ${said(prompt).at(-1)}.`}))
@@ -16,7 +16,7 @@ export function promptModel(answer: (prompt: LanguageModelV3Prompt) => ScriptedS
 }
 
 /**
- * What the person has said in a prompt, oldest first.
+ * Returns the messages of the person in a prompt, oldest first.
  *
  * @example
  * const model = promptModel(prompt => (said(prompt).includes('Stop.') ? {text: 'Stopped.'} : {text: 'Going on.'}))
@@ -29,7 +29,7 @@ export function said(prompt: LanguageModelV3Prompt): string[] {
   )
 }
 
-/** The application's own context stands in a person's place, and nobody said it. */
+/** The application's context also has the role `user`, but no person wrote it. */
 function isContext([first]: Extract<LanguageModelV3Prompt[number], {role: 'user'}>['content']): boolean {
   return first?.type === 'text' && first.text === contextPreface
 }

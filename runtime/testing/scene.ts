@@ -4,33 +4,33 @@ import type {ServerLink} from '../sync/server-link.ts'
 import type {FakeClock} from './fake-environment.ts'
 
 /**
- * What a scenario is played in. A scenario is one person's story, told from the start again after every crash; what the
- * person had already seen done is remembered and not done again, and what was cut off is done again under the same ids.
+ * The environment of a scenario. After a crash the scenario starts again from the beginning. Calls that had already
+ * completed are skipped; a call that was interrupted is repeated with the same ids.
  */
 export interface Scene {
-  /** Counts from one; the undisturbed runs come first. */
+  /** The number of the run, counted from 1. The undisturbed runs come first. */
   readonly run: number
   readonly clock: FakeClock
-  /** The server as somebody else reaches it, say an approver with a token of their own. */
+  /** A link to the server with another token, such as an approver's. */
   link(token: string): ServerLink
-  /** The person at one of their devices. */
+  /** One of the person's devices. */
   at(device: string): PersonAt
   /**
-   * Anything that happens elsewhere, like a decision in an inbox. Cut off by a crash it is done again, so doing it twice
-   * must equal doing it once.
+   * Runs a step outside of the devices, such as a decision in an inbox. It must be idempotent: it is repeated when a
+   * crash interrupts it.
    */
   does<T>(what: string, work: () => Promise<T>): Promise<T>
 }
 
 export interface PersonAt {
-  /** A new session; the agent's name may be left out when the test has one agent. */
+  /** Opens a new session. `agent` is optional when the test has one agent. */
   open(options?: {agent?: string; policy?: BusyPolicy}): Promise<SceneSession>
-  /** A session that this device has or is about to get. */
+  /** Opens a session that this device has or receives soon. */
   session(id: string): SceneSession
   setOnline(online: boolean): Promise<void>
 }
 
-/** A session as its person has it on one device; each call ends when it is durable there. */
+/** A session on one device. Each call resolves when its write is durable there. */
 export interface SceneSession {
   readonly id: string
   send(text: string, options?: {policy?: BusyPolicy}): Promise<SceneSession>
@@ -38,8 +38,8 @@ export interface SceneSession {
   retry(): Promise<void>
   takeOver(): Promise<void>
   fork(options: {after: number}): Promise<SceneSession>
-  /** Makes the document read so. */
+  /** Replaces the text of the document. */
   write(document: string, text: string): Promise<void>
-  /** The first view that is as wanted. Name what no later view takes back, or a crash may step over it. */
+  /** Resolves with the first view that matches. Match a state that lasts: a crash may skip a temporary one. */
   until(wanted: (view: SessionView) => boolean): Promise<SessionView>
 }

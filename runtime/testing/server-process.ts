@@ -1,6 +1,6 @@
 import type {MortalProcess} from './crash-points.ts'
 
-/** The application's server as a test starts it: `createSyncServer(…)` is one, and so is any function that answers. */
+/** The application's server in a test: the result of `createSyncServer(…)`, or any object with `fetch`. */
 export interface TestServer {
   fetch(request: Request): Response | Promise<Response>
   /** Ends its streams. */
@@ -10,8 +10,8 @@ export interface TestServer {
 export type StartServer = (process: MortalProcess) => TestServer | Promise<TestServer>
 
 /**
- * A server that can die under its callers. What was asked of it then fails as a broken connection does, except for reads,
- * which are asked again of the next process, as browsers do.
+ * A server that can crash while it handles requests. Such requests fail like a broken connection, except for reads,
+ * which are repeated at the next process, as browsers do.
  */
 export class ServerProcess {
   #running: Promise<{process: MortalProcess; server: TestServer}>
@@ -34,7 +34,7 @@ export class ServerProcess {
     }
   }
 
-  /** Everything that was under way in the dead process has ended before the next one starts. */
+  /** Waits for all work of the dead process before the next one starts. */
   async restart(dead: MortalProcess, next: MortalProcess): Promise<void> {
     await this.#close(dead)
     const started = this.#started(next)
@@ -66,7 +66,7 @@ export class ServerProcess {
   #close: (dead: MortalProcess) => Promise<void> = async () => undefined
 }
 
-/** Null when the process dies first; what it still answers then reaches nobody. */
+/** Returns null when the process dies first. Its later response is dropped. */
 function beforeDeath(process: MortalProcess, work: () => Promise<Response>): Promise<Response | null> {
   return new Promise((resolve, reject) => {
     if (process.dead) return resolve(null)

@@ -15,26 +15,26 @@ import {crashableLink} from './crashable-link.ts'
 import {crashableStore} from './crashable-store.ts'
 
 export type TestDeviceParts = {
-  /** Outlives the device: the next one on it goes on where this one died. */
+  /** The database, which outlives the device: the next device on it continues where this one died. */
   db: PGlite
-  /** When it dies. */
+  /** The process of the device. It decides when the device dies. */
   process: MortalProcess
   hosts: readonly AgentHost[]
   environment: Environment
   /** Null for a device that never syncs. */
   link: CuttableLink | null
-  /** Whose device it is. */
+  /** The person that uses the device. */
   subject: string
 }
 
-/** A whole device in this process: storage, loop, documents and sync, as a worker in a browser has them. */
+/** A complete device in this process: storage, loop, documents and sync, as in a browser's worker. */
 export interface TestDevice {
   readonly process: MortalProcess
   readonly store: DeviceStore
   readonly link: CuttableLink | null
   readonly service: RuntimeService
   readonly listen: Listen
-  /** What a page would have; whoever names the ids can say the same again after a crash. */
+  /** The calls that a page makes. Pass ids to repeat a call after a crash. */
   page(environment: Environment): ReturnType<typeof createSessions>
   close(): Promise<void>
 }
