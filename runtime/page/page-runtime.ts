@@ -7,11 +7,9 @@ import {
   type CorrelationId,
   deviceIdSchema,
   type EventId,
-  eventIdSchema,
   type RunId,
   type SessionId,
   type StepId,
-  sessionIdSchema,
 } from '../protocol/ids.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
@@ -22,6 +20,17 @@ import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
 import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
+import {
+  forkOptions,
+  historyOptions,
+  knownSession,
+  listenerSchema,
+  migration,
+  newSession,
+  onlineState,
+  reasonText,
+  sendOptions,
+} from './session-arguments.ts'
 import {openSharedDocument, type SharedDocument} from './shared-document.ts'
 import {watchSession} from './watch-session.ts'
 
@@ -128,13 +137,12 @@ export function createSessions(parts: PageParts) {
   const openedBy = new Map<SessionId, EventId>()
   return {
     async openSession(target: SessionTarget): Promise<Session> {
-      if ('session' in target) {
-        const id = parse(sessionIdSchema, target.session, 'openSession.session')
-        await service.openSession(id, null)
-        return sessionOf(parts, id)
+      if (typeof target === 'object' && target !== null && 'session' in target) {
+        const {session} = parse(knownSession, target, 'openSession')
+        await service.openSession(session, null)
+        return sessionOf(parts, session)
       }
-      const {id: given, ...how} = target
-      const id = given === undefined ? environment.id('session') : parse(sessionIdSchema, given, 'openSession.id')
+      const {id = environment.id('session'), ...how} = parse(newSession, target, 'openSession')
       const event = openedBy.get(id) ?? environment.id('event')
       openedBy.set(id, event)
       await service.openSession(id, {...how, event})
@@ -142,26 +150,31 @@ export function createSessions(parts: PageParts) {
       return sessionOf(parts, id)
     },
     subscribeSessions: (listener: (sessions: SessionListItem[]) => void) =>
-      latest(parts, 'sessions', () => service.sessions(), listener),
+      latest(parts, 'sessions', () => service.sessions(), listenerOf(listener, 'subscribeSessions')),
     subscribeConnection: (listener: (connection: Connection) => void) =>
-      latest(parts, 'connection', () => service.connection(), listener),
+      latest(parts, 'connection', () => service.connection(), listenerOf(listener, 'subscribeConnection')),
     memory: createMemory(parts),
     passport: (run: RunId) => service.runPassport(run),
     exportRun: (run: RunId) => service.exportRun(run),
     viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
-    setOnline: (online: boolean) => service.setOnline(online),
+    setOnline: async (online: boolean) => service.setOnline(parse(onlineState, online, 'setOnline')),
   }
+}
+
+function listenerOf<Value>(listener: (value: Value) => void, method: string): (value: Value) => void {
+  return parse(listenerSchema<Value>(), listener, method)
 }
 
 function sessionOf(parts: PageParts, id: SessionId): Session {
   const {service, environment} = parts
-  const subscribe = (listener: (view: SessionView) => void) => watchSession(parts, id, listener)
+  const subscribe = (listener: (view: SessionView) => void) =>
+    watchSession(parts, id, listenerOf(listener, 'subscribe'))
   const session: Session = {
     id,
     subscribe,
-    async send(text, {policy, correlation, id: given} = {}) {
+    async send(text, options) {
+      const {policy, correlation, id: event = environment.id('event')} = parse(sendOptions, options, 'send')
       const branch = {session: environment.id('session'), event: environment.id('event')}
-      const event = given === undefined ? environment.id('event') : parse(eventIdSchema, given, 'send.id')
       await flushEdits(parts.edits, id)
       const taken = await service.send(id, event, {
         text,
@@ -173,21 +186,21 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     },
     takeOver: () => service.takeOver(id),
     settled: () => firstSettled(subscribe),
-    history: options => service.history(id, options),
+    history: async options => service.history(id, parse(historyOptions, options, 'history')),
     entry: entry => service.entry(id, entry),
     passport: () => service.sessionPassport(id),
-    cancel: reason => service.cancel(id, environment.id('event'), reason),
+    cancel: async reason => service.cancel(id, environment.id('event'), parse(reasonText, reason, 'cancel.reason')),
     retry: () => service.retry(id, environment.id('event')),
     extend: () => service.extend(id, environment.id('event')),
-    migrate: ({version, reason = 'Moved by a person.'}) =>
-      service.migrate(id, environment.id('event'), {version, reason}),
-    close: reason => service.close(id, environment.id('event'), reason),
+    migrate: async to => service.migrate(id, environment.id('event'), parse(migration, to, 'migrate')),
+    close: async reason => service.close(id, environment.id('event'), parse(reasonText, reason, 'close.reason')),
     document: name => openSharedDocument(parts, id, name),
     async blob(blob) {
-      const named = typeof blob === 'string' ? blob : blob.$blob
+      const named = typeof blob === 'object' && blob !== null ? blob.$blob : blob
       return new Uint8Array(await service.blob(id, parse(blobIdSchema, named, 'blob')))
     },
-    async fork({after}) {
+    async fork(options) {
+      const {after} = parse(forkOptions, options, 'fork')
       const branch = environment.id('session')
       await service.fork(branch, environment.id('event'), {session: id, seq: after})
       const standing = await service.effectsAfter(id, after)
