@@ -72,19 +72,6 @@ describe('the data of a site that has only IndexedDB is deleted while a page has
     expect(await opened(page)).toMatchObject({storage: 'indexeddb', kept: ['before', 'after']})
     expect(await ids(page)).toContain('after')
   })
-
-  test('[LOG-9] a write at that very moment is acknowledged only once it is kept', async () => {
-    const page = await site.openTab('cleared-idb-writing', {withoutOpfs: true})
-    await page.evaluate(() => void window.insertForever('row'))
-    await page.waitForFunction(() => window.acknowledged.length > 3)
-    await clearSiteData(page)
-    await expect.poll(() => opened(page)).toMatchObject({recovered: 'cleared'})
-    const acknowledged = await page.evaluate(() => window.acknowledged)
-    await page.reload()
-    await connect(page, 'cleared-idb-writing', {withoutOpfs: true})
-    const {kept} = await opened(page)
-    expect(acknowledged.filter(id => !kept.includes(id))).toEqual([])
-  })
 })
 
 describe("the browser deletes the site's data while a page has the database open", () => {
