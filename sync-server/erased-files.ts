@@ -1,5 +1,7 @@
 import type {ErasureReceipt} from '../runtime/protocol/erasure.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {kindOf} from '../runtime/protocol/expectation.ts'
+import {clockToleranceMs} from './clock.ts'
 import type {StoredReceipt} from './storage/erasure-book.ts'
 
 export type ErasedFilesOptions = {
@@ -44,6 +46,20 @@ export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: () => 
     rewriteWithinMs,
     goneAfterMs: filesGoneAfterMs ?? null,
   }
+}
+
+/**
+ * The time (ms) from which files hold nothing that was erased, as the operator confirms it. It completes receipts, so
+ * anything but a time up to now is refused; clocks may differ a little.
+ *
+ * @throws HoldfastError `bad_input`
+ */
+export function rewriteStart(startedAt: unknown, now: number): number {
+  if (typeof startedAt === 'number' && startedAt >= 0 && startedAt <= now + clockToleranceMs) {
+    return Math.min(startedAt, now)
+  }
+  const message = `filesRewritten: expected the milliseconds since 1970 at which the rewrite began, not after now, got ${kindOf(startedAt)}`
+  throw new HoldfastError('bad_input', message, {details: {field: 'startedAt'}})
 }
 
 /** The receipt with the reason why files are outstanding, and until when they are. [RET-2] */

@@ -16,7 +16,7 @@ import {clockInDoubt} from './clock.ts'
 import type {DataLayer} from './data-layer.ts'
 import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
-import {type ErasedFilesOptions, erasedFilesOf} from './erased-files.ts'
+import {type ErasedFilesOptions, erasedFilesOf, rewriteStart} from './erased-files.ts'
 import type {FactSource} from './facts.ts'
 import {type StreamLimits, standardStreams} from './live-streams.ts'
 import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
@@ -166,6 +166,7 @@ export type SyncServer = {
    * before `startedAt` (ms since 1970, by the server's clock): the time at which the operator began to remove it.
    * Completes the receipts that waited for this, of every tenant, and returns how many.
    *
+   * @throws HoldfastError `bad_input` for anything but a time up to now
    * @example
    * const startedAt = Date.now()
    * // VACUUM (FULL) the tables, drop old write-ahead log segments and backups, then:
@@ -284,7 +285,7 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
       await search.idle()
     },
     sweep,
-    filesRewritten: startedAt => confirm(eraser, Math.min(startedAt, environment.now())),
+    filesRewritten: async startedAt => confirm(eraser, rewriteStart(startedAt, environment.now())),
     close: async () => {
       closing.abort()
       unsubscribe?.()

@@ -268,6 +268,19 @@ describe('the files of Postgres', () => {
     expect((await receiptOf(server, receipt)).outstanding.files).toBe(false)
   })
 
+  test.each([undefined, null, '', 'now', true, [], Number.NaN, -1, Infinity, 1e308])(
+    '[RET-2] %s is no confirmation, and completes no receipt',
+    async startedAt => {
+      const server = await serverOn(postgres().sql)
+      const receipt = await eraseAndSweep(server, (await fill(server)).session)
+      await expect(server.filesRewritten(startedAt as never)).rejects.toMatchObject({
+        code: 'bad_input',
+        message: expect.stringContaining('filesRewritten: expected the milliseconds since 1970'),
+      })
+      expect((await receiptOf(server, receipt)).outstanding.files).toBe(true)
+    },
+  )
+
   test('[RET-2] a confirmation does not cover what was erased after it began', async () => {
     const clock = movableClock()
     const server = await serverOn(postgres().sql, {environment: clock})
