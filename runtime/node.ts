@@ -19,6 +19,7 @@ import {type TokenOption, tokenSource} from './page/token-source.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import {HoldfastError} from './protocol/errors.ts'
+import {kindOf} from './protocol/expectation.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import type {Person} from './protocol/person.ts'
 import type {Recovery} from './protocol/recovery.ts'
@@ -104,6 +105,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
   if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
   const tokens = sync && 'url' in sync ? tokensOf(sync.token, environment) : null
+  if (typeof dataDir !== 'string' || dataDir === '') throw noDataDir(dataDir)
   const folders = personFolders(dataDir)
   const index = dataDir.startsWith('memory://') ? memoryPeople() : peopleFile(resolve(dataDir))
   const link = linkOf(sync, tokens)
@@ -167,6 +169,12 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
 function openOf({current}: Persons<Open>): Open {
   if (current) return current.extra
   throw new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
+}
+
+/** An empty text would name the working directory. */
+function noDataDir(dataDir: unknown): HoldfastError {
+  const message = `dataDir: expected the path of a folder or "memory://", got ${kindOf(dataDir)}`
+  return new HoldfastError('misconfigured', message, {details: {field: 'dataDir'}})
 }
 
 function nullWhenNobody(error: unknown): null {

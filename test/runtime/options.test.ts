@@ -17,6 +17,14 @@ test('[SYNC-4] what can never bring a token is refused by the name of its field,
   await expect(access(dataDir)).rejects.toThrow('ENOENT')
 })
 
+test.each([undefined, null, '', 42, {}])('%s as dataDir is refused, and no folder is made', async dataDir => {
+  const options = {agent: {...desk, tools: []}, model: scriptedModel([]), tools: {}}
+  await expect(openRuntime({...options, dataDir: dataDir as never})).rejects.toMatchObject({
+    code: 'misconfigured',
+    message: expect.stringContaining('dataDir: expected the path of a folder or "memory://"'),
+  })
+})
+
 test('[CUS-5] what cannot run lets go of its folder, so that the next try hears why and not that it is in use', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'holdfast-twice-'))
   const agent = {...desk, tools: []}
