@@ -10,6 +10,8 @@ describe('[RUN-5] a device that dies before, inside or after any write or reques
     const kinds = report.undisturbed.sessions.flatMap(({events}) => Object.keys(events))
     expect(kinds).toContain(scenario.shows)
     expect(report.deaths.length).toBeGreaterThanOrEqual(report.planned)
+    // A run may come to its points in another order: a sample need not have met each of them.
+    if (report.planned < report.points) return
     for (const place of ['a transaction', 'push']) expect(report.deaths).toContain(`laptop: after ${place}`)
   })
 })

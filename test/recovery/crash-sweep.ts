@@ -20,7 +20,7 @@ export function crashSweep(dies: 'devices' | 'server', test: Pick<CrashTest, 'co
   return {
     table: crashScenarios.map(scenario => [scenario.name, scenario] as const),
     async crash(scenario: CrashScenario) {
-      const every = deepStride === 1 || (scenario.flagship && dies === 'devices')
+      const every = deepStride === 1 || scenario.flagship
       const report = await crashEverywhere({
         ...deskTest(desk, scenario, scene => scenario.play(scene, desk)),
         ...test,
