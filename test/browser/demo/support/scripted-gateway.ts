@@ -55,7 +55,12 @@ export async function openScriptedGateway(): Promise<ScriptedGateway> {
     for (const part of rest) response.write(line(part))
     response.end('data: [DONE]\n\n')
   }
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: Error) => {
+      if (!response.headersSent) response.writeHead(400, {'content-type': 'application/json'})
+      response.end(JSON.stringify({error: {message: error.message}}))
+    })
+  })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const gateway: ScriptedGateway = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
