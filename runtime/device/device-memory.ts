@@ -13,6 +13,7 @@ import {
   decideMemory,
   isInForce,
   isRecord,
+  longestUndoMs,
   type MemoryChange,
   type MemoryItem,
   memoryChangeSchema,
@@ -31,9 +32,6 @@ import {MemorySyncer} from './memory-syncer.ts'
 
 /** So many texts go to the embedder at once: few, since on a device they cost its one thread. */
 const embeddedAtOnce = 4
-
-/** A change may be taken back for at most this long, milliseconds. */
-const longestUndoMs = 60_000
 
 /**
  * Memory on a device: a copy of what the server has, with this device's own changes on top, and a queue of what the

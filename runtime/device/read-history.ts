@@ -1,5 +1,5 @@
-import * as z from 'zod'
 import {HoldfastError, parse} from '../protocol/errors.ts'
+import {historyEntries, historyRequestSchema} from '../protocol/history-request.ts'
 import {type EventId, eventIdSchema, type SessionId} from '../protocol/ids.ts'
 import {type DurableEvent, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
@@ -8,12 +8,7 @@ import type {DeviceStore} from '../storage/device-store.ts'
 export type HistoryPage = {entries: TranscriptEntry[]; earlier: boolean}
 
 /** Limits of one page: events, bytes of their JSON, and entries. */
-const most = {events: 400, bytes: 512 * 1024, entries: 200}
-
-const askSchema = z.strictObject({
-  before: eventIdSchema,
-  limit: z.int().min(1).max(most.entries, `expected at most ${most.entries} entries`),
-})
+const most = {events: 400, bytes: 512 * 1024, entries: historyEntries}
 
 /**
  * Returns the entries before an event, from this device's log. A call has its result, even if the result came later.
@@ -21,9 +16,9 @@ const askSchema = z.strictObject({
 export async function readHistory(
   store: Pick<DeviceStore, 'window' | 'outcomesAfter'>,
   session: SessionId,
-  asked: {before: string; limit?: number},
+  asked: {before: string; limit?: number | undefined},
 ): Promise<HistoryPage> {
-  const {before, limit} = parse(askSchema, {limit: 50, ...asked}, 'history')
+  const {before, limit = 50} = parse(historyRequestSchema, asked, 'history')
   const kept: TranscriptEntry[] = []
   let at: EventId | null = before
   let earlier = true

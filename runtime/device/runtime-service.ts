@@ -72,7 +72,7 @@ export interface RuntimeService {
   watch(session: SessionId): Promise<ViewFrame>
   view(session: SessionId): Promise<SessionView>
   /** Returns the entries before an event, from this device's log. */
-  history(session: SessionId, asked: {before: string; limit?: number}): Promise<HistoryPage>
+  history(session: SessionId, asked: {before: string; limit?: number | undefined}): Promise<HistoryPage>
   /** Returns all entries of one event with their complete texts. */
   entry(session: SessionId, id: string): Promise<TranscriptEntry[]>
   sessions(): Promise<SessionListItem[]>

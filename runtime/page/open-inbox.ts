@@ -11,6 +11,7 @@ import {approverLink} from '../sync/approver-link.ts'
 import {type CuttableLink, httpLink} from '../sync/http-link.ts'
 import {TokenKeeper} from '../sync/token-keeper.ts'
 import {browserPeople} from './browser-people.ts'
+import {checkedInbox} from './inbox-arguments.ts'
 import {browserInboxMemory, type InboxMemory, type KeptDecision, processInboxMemory} from './inbox-memory.ts'
 import {inboxMemories, oneInboxMemory} from './inbox-persons.ts'
 import {LiveInbox} from './live-inbox.ts'
@@ -47,7 +48,7 @@ export interface Inbox {
    * Decides one approval. `digest` is the digest of what was displayed. [APP-3] Offline, the decision is signed and
    * sent later, if the inbox was opened with `offline` and has been online once.
    *
-   * @throws HoldfastError `refused` when it is already decided, voided or expired, `forbidden`, `offline`
+   * @throws HoldfastError `refused` when it is already decided, voided or expired, `forbidden`, `offline`, `bad_input`
    */
   decide(approval: ApprovalId, decision: Decision): Promise<Decided>
   /** Removes a decision that the server refused, after the person has read the reason. */
@@ -77,6 +78,7 @@ export interface Inbox {
    * deleted: the key, the list and the unsent decisions. `undecided`: number of unsent decisions. The server lists the
    * key until it is revoked.
    *
+   * @throws HoldfastError `bad_input` for options that it does not know; then nothing is deleted and the inbox stays open
    * @example const {undecided} = await inbox.signOut({wipe: true})
    */
   signOut(options?: {wipe?: boolean}): Promise<{undecided: number}>
@@ -123,7 +125,7 @@ export function openInbox(options: {
   live.start()
   // A page in the back/forward cache must not hold the stream that other tabs share.
   const stop = whilePageLives(there => live.setOnline(there))
-  return {
+  return checkedInbox({
     subscribe: listener => live.subscribe(listener),
     decide: (approval, decision) => live.decide(approval, decision),
     dismiss: nonce => live.dismiss(nonce),
@@ -146,7 +148,7 @@ export function openInbox(options: {
       stop()
       live.close()
     },
-  }
+  })
 }
 
 function memoriesOf(offline: {name: string; memory?: InboxMemory} | undefined) {

@@ -145,6 +145,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   identity.start(persons)
   void persons.start().catch(() => undefined)
   const role = sourceAcross<Client, Role>(
+    'subscribeRole',
     client,
     current => sourceOf({get: current.role, listen: current.onRole}),
     'starting',
@@ -152,8 +153,18 @@ export async function openRuntime(options: RuntimeOptions): Promise<BrowserRunti
   return {
     ...runtimeOfPersons(persons),
     subscribeRole: listener => role.subscribe(listener),
-    opening: sourceAcross<Client, Opening>(client, current => sourceOf(current.opening), notOpenedYet()),
-    newerBuild: sourceAcross<Client, Build | null>(client, current => sourceOf(current.newerBuild), null),
+    opening: sourceAcross<Client, Opening>(
+      'opening.subscribe',
+      client,
+      current => sourceOf(current.opening),
+      notOpenedYet(),
+    ),
+    newerBuild: sourceAcross<Client, Build | null>(
+      'newerBuild.subscribe',
+      client,
+      current => sourceOf(current.newerBuild),
+      null,
+    ),
     killWorker: () => client.get()?.kill(),
     close: () => persons.close(),
   }

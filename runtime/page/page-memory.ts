@@ -2,14 +2,16 @@ import {parse} from '../protocol/errors.ts'
 import type {MemoryId} from '../protocol/ids.ts'
 import {memoryIdSchema} from '../protocol/ids.ts'
 import type {MemoryChange, MemoryRecord} from '../protocol/memory.ts'
-import type {RecallAsk, RecalledMemory} from '../protocol/memory-recall.ts'
+import {type RecallAsk, type RecalledMemory, recallAskSchema} from '../protocol/memory-recall.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
 import {latest} from './latest.ts'
+import {listenerOf} from './listener-argument.ts'
+import {correctedText, forgetOptions, shownMemory} from './memory-arguments.ts'
 import type {PageParts} from './page-parts.ts'
 
 /**
- * What is remembered of one subject, as this device knows it, online or not. Each change resolves when it is durable here
- * and counts here at once; the server hears of it as soon as it can be reached. [MEM-3, MEM-4]
+ * What is remembered of one subject, as this device knows it, online or not. A change resolves when it is durable here,
+ * counts here at once, and is sent as soon as the server can be reached. [MEM-3, MEM-4]
  */
 export interface Memory {
   list(): Promise<MemoryView>
@@ -21,7 +23,7 @@ export interface Memory {
    * for (const {item} of await runtime.memory.recall({query: 'How do I like my refunds?'})) console.log(item.text)
    */
   recall(ask: RecallAsk): Promise<RecalledMemory[]>
-  /** @throws HoldfastError `refused` unless it waits for a decision, `not_found` */
+  /** @throws HoldfastError `refused` unless it waits for a decision, `not_found`, `bad_input` */
   accept(id: string): Promise<void>
   /**
    * Replaces the words of an item as it was shown.
@@ -32,15 +34,16 @@ export interface Memory {
    */
   correct(shown: Pick<MemoryRecord, 'id' | 'revision'>, text: string): Promise<void>
   /**
-   * Forgets an item, or a proposal. It is gone from every recall here at once; with `undoMs` (milliseconds, at most
-   * 60,000) it is sent only then, and `undo` takes it back until it is sent: true if it was in time.
+   * Forgets an item or a proposal. It is gone from every recall here at once. It is sent after `undoMs` (milliseconds,
+   * at most 60,000; default: 0). Until it is sent, `undo` takes it back and returns true.
    *
+   * @throws HoldfastError `bad_input` naming the argument; then nothing is forgotten
    * @example
    * const forgotten = await runtime.memory.forget(item.id, {undoMs: 6000})
    * await forgotten.undo()
    */
   forget(id: string, options?: {undoMs?: number}): Promise<{undo(): Promise<boolean>}>
-  /** Told the view now and on every change; returns how to stop. */
+  /** Calls `listener` with the view now and after every change. Returns an unsubscribe function. */
   subscribe(listener: (view: MemoryView) => void): () => void
 }
 
@@ -51,20 +54,23 @@ export function createMemory(parts: PageParts): Memory {
     await service.changeMemory(own, id, wanted, undoMs)
     return own
   }
-  const idOf = (id: string) => parse(memoryIdSchema, id, 'memory')
   return {
     list: () => service.memory(),
-    recall: ask => service.recallMemory(ask),
+    recall: async ask => service.recallMemory(parse(recallAskSchema, ask, 'memory.recall') as RecallAsk),
     accept: async id => {
-      await change(idOf(id), {do: 'accept'})
+      await change(parse(memoryIdSchema, id, 'memory.accept.id'), {do: 'accept'})
     },
-    correct: async ({id, revision}, text) => {
-      await change(idOf(id), {do: 'correct', text, revision})
+    correct: async (shown, text) => {
+      const {id, revision} = parse(shownMemory, shown, 'memory.correct.shown')
+      const corrected = parse(correctedText, text, 'memory.correct.text')
+      await change(id, {do: 'correct', text: corrected, revision})
     },
-    forget: async (id, {undoMs} = {}) => {
-      const own = await change(idOf(id), {do: 'forget'}, undoMs)
+    forget: async (id, options) => {
+      const item = parse(memoryIdSchema, id, 'memory.forget.id')
+      const {undoMs} = parse(forgetOptions, options, 'memory.forget')
+      const own = await change(item, {do: 'forget'}, undoMs)
       return {undo: () => service.undoMemory(own)}
     },
-    subscribe: listener => latest(parts, 'memory', () => service.memory(), listener),
+    subscribe: listener => latest(parts, 'memory', () => service.memory(), listenerOf(listener, 'memory.subscribe')),
   }
 }

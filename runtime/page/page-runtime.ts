@@ -2,15 +2,20 @@ import type {HistoryPage} from '../device/read-history.ts'
 import type {RuntimeService, SessionDevice} from '../device/runtime-service.ts'
 import {type BlobRef, blobIdSchema} from '../protocol/blob.ts'
 import type {Divergence, DivergenceChoice} from '../protocol/divergence.ts'
+import {documentNameSchema} from '../protocol/document.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import {
   type CorrelationId,
   deviceIdSchema,
   type EventId,
+  eventIdSchema,
   type RunId,
+  runIdSchema,
   type SessionId,
   type StepId,
+  stepIdSchema,
 } from '../protocol/ids.ts'
+import {messageText} from '../protocol/message-text.ts'
 import type {Passport} from '../protocol/passport.ts'
 import type {BusyPolicy} from '../protocol/session.ts'
 import type {Connection, SessionListItem, SessionView} from '../protocol/session-view.ts'
@@ -18,16 +23,18 @@ import type {StandingEffects} from '../protocol/standing-effects.ts'
 import type {TranscriptEntry} from '../protocol/transcript.ts'
 import {flushEdits} from './edit-outbox.ts'
 import {latest} from './latest.ts'
+import {listenerOf} from './listener-argument.ts'
 import {createMemory} from './page-memory.ts'
 import type {PageParts} from './page-parts.ts'
 import {
+  divergenceChoice,
   forkOptions,
   historyOptions,
   knownSession,
-  listenerSchema,
   migration,
   newSession,
   onlineState,
+  position,
   reasonText,
   sendOptions,
 } from './session-arguments.ts'
@@ -115,6 +122,7 @@ export interface Session {
   migrate(to: {version: string; reason?: string}): Promise<void>
   /** Closes the session: no message and no run can follow. What is open and has not started becomes void. */
   close(reason?: string): Promise<void>
+  /** @throws HoldfastError `bad_input` for a name that is none, like "Draft 1" */
   document(name: string): SharedDocument
   /**
    * Returns the bytes of a blob, given the reference in a tool's result or its id. They are read from this device, or
@@ -154,15 +162,12 @@ export function createSessions(parts: PageParts) {
     subscribeConnection: (listener: (connection: Connection) => void) =>
       latest(parts, 'connection', () => service.connection(), listenerOf(listener, 'subscribeConnection')),
     memory: createMemory(parts),
-    passport: (run: RunId) => service.runPassport(run),
-    exportRun: (run: RunId) => service.exportRun(run),
-    viewOf: (run: RunId, step: StepId) => service.viewOf(run, step),
+    passport: async (run: RunId) => service.runPassport(parse(runIdSchema, run, 'passport.run')),
+    exportRun: async (run: RunId) => service.exportRun(parse(runIdSchema, run, 'exportRun.run')),
+    viewOf: async (run: RunId, step: StepId) =>
+      service.viewOf(parse(runIdSchema, run, 'viewOf.run'), parse(stepIdSchema, step, 'viewOf.step')),
     setOnline: async (online: boolean) => service.setOnline(parse(onlineState, online, 'setOnline')),
   }
-}
-
-function listenerOf<Value>(listener: (value: Value) => void, method: string): (value: Value) => void {
-  return parse(listenerSchema<Value>(), listener, method)
 }
 
 function sessionOf(parts: PageParts, id: SessionId): Session {
@@ -172,7 +177,8 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
   const session: Session = {
     id,
     subscribe,
-    async send(text, options) {
+    async send(given, options) {
+      const text = messageText(given)
       const {policy, correlation, id: event = environment.id('event')} = parse(sendOptions, options, 'send')
       const branch = {session: environment.id('session'), event: environment.id('event')}
       await flushEdits(parts.edits, id)
@@ -187,14 +193,14 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
     takeOver: () => service.takeOver(id),
     settled: () => firstSettled(subscribe),
     history: async options => service.history(id, parse(historyOptions, options, 'history')),
-    entry: entry => service.entry(id, entry),
+    entry: async entry => service.entry(id, parse(eventIdSchema, entry, 'entry')),
     passport: () => service.sessionPassport(id),
     cancel: async reason => service.cancel(id, environment.id('event'), parse(reasonText, reason, 'cancel.reason')),
     retry: () => service.retry(id, environment.id('event')),
     extend: () => service.extend(id, environment.id('event')),
     migrate: async to => service.migrate(id, environment.id('event'), parse(migration, to, 'migrate')),
     close: async reason => service.close(id, environment.id('event'), parse(reasonText, reason, 'close.reason')),
-    document: name => openSharedDocument(parts, id, name),
+    document: name => openSharedDocument(parts, id, parse(documentNameSchema, name, 'document')),
     async blob(blob) {
       const named = typeof blob === 'object' && blob !== null ? blob.$blob : blob
       return new Uint8Array(await service.blob(id, parse(blobIdSchema, named, 'blob')))
@@ -206,12 +212,13 @@ function sessionOf(parts: PageParts, id: SessionId): Session {
       const standing = await service.effectsAfter(id, after)
       return {...sessionOf(parts, branch), standing}
     },
-    effectsAfter: after => service.effectsAfter(id, after),
+    effectsAfter: async after => service.effectsAfter(id, parse(position, after, 'effectsAfter')),
     continueOffline: () => service.continueOffline(id, environment.id('event')),
-    handOver: device => service.handOver(id, parse(deviceIdSchema, device, 'handOver.device')),
+    handOver: async device => service.handOver(id, parse(deviceIdSchema, device, 'handOver.device')),
     devices: () => service.devices(id),
     divergence: async () => (await service.view(id)).divergence,
-    async resolveDivergence(choice) {
+    async resolveDivergence(given) {
+      const choice = parse(divergenceChoice, given, 'resolveDivergence')
       const {id: divergence} = await latestDivergence(service, id)
       const ids = {event: environment.id('event'), fork: environment.id('session')}
       const there = await service.settleDivergence(id, {divergence, choice, ...ids})

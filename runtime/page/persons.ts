@@ -168,7 +168,7 @@ export class Persons<Extra> {
     return {unsent}
   }
 
-  async wipe({discardUnsent = false}: {discardUnsent?: boolean | number} = {}): Promise<{unsent: number}> {
+  async wipe({discardUnsent = false}: {discardUnsent?: boolean | number | undefined} = {}): Promise<{unsent: number}> {
     const {place, parts} = await this.ready()
     await flushEdits(parts.edits)
     const unsent = await this.#closeForWipe(parts, discardUnsent === true ? null : Number(discardUnsent))

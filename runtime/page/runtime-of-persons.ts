@@ -1,10 +1,13 @@
 import type {PersonState} from '../device/person-status.ts'
+import {parse} from '../protocol/errors.ts'
 import type {MemoryView} from '../protocol/memory-view.ts'
 import type {Person} from '../protocol/person.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {tellListener} from '../protocol/tell-listeners.ts'
+import {listenerOf} from './listener-argument.ts'
 import type {Runtime} from './open-runtime.ts'
 import type {Memory} from './page-memory.ts'
+import {refuseOptions, wipeOptions} from './person-arguments.ts'
 import type {Current, Persons} from './persons.ts'
 
 /** The person who uses this runtime; null until the server has named one, and after a sign-out. [ID-6] */
@@ -36,7 +39,7 @@ export interface PersonActions {
    * Signs out and deletes everything that this device stores of this person. Data on the server stays. `discardUnsent`:
    * how many unsent entries may be lost, for example the number that a dialog has shown; true: any number. Default: 0.
    *
-   * @throws HoldfastError `refused` with `details.unsent` when more is unsent; then nothing is deleted
+   * @throws HoldfastError `refused` with `details.unsent` when more is unsent, `bad_input`; then nothing is deleted
    * @example const {unsent} = runtime.person.get() ?? {unsent: 0} if (confirm(`${unsent} entries will be lost.`)) await runtime.wipe({discardUnsent: unsent})
    */
   wipe(options?: {discardUnsent?: boolean | number}): Promise<{unsent: number}>
@@ -51,20 +54,34 @@ export function runtimeOfPersons<Extra>(persons: Persons<Extra>): Omit<Runtime, 
   const here = async () => (await persons.ready()).sessions
   const connection = () => (persons.isSignedOut ? nobody : changing)
   return {
-    person: {get: () => persons.state.get(), subscribe: listener => persons.state.listen(listener)},
-    signOut: () => persons.signOut(),
-    switchPerson: () => persons.switchPerson(),
-    wipe: options => persons.wipe(options),
+    person: {
+      get: () => persons.state.get(),
+      subscribe: listener => persons.state.listen(listenerOf(listener, 'person.subscribe')),
+    },
+    signOut: async (...given: unknown[]) => {
+      refuseOptions(given, 'signOut', '`wipe` deletes the data of the person')
+      return await persons.signOut()
+    },
+    switchPerson: async (...given: unknown[]) => {
+      refuseOptions(given, 'switchPerson', 'the token or cookies of the application identify the person')
+      return await persons.switchPerson()
+    },
+    wipe: async options => persons.wipe(parse(wipeOptions, options, 'wipe')),
     openSession: async target => (await here()).openSession(target),
     subscribeSessions: listener =>
       across<Extra, SessionListItem[]>(
         persons,
         ({sessions}) => sessions.subscribeSessions,
         () => [],
-        listener,
+        listenerOf(listener, 'subscribeSessions'),
       ),
     subscribeConnection: listener =>
-      across(persons, ({sessions}) => sessions.subscribeConnection, connection, listener),
+      across(
+        persons,
+        ({sessions}) => sessions.subscribeConnection,
+        connection,
+        listenerOf(listener, 'subscribeConnection'),
+      ),
     memory: memoryOf(persons),
     passport: async run => (await here()).passport(run),
     exportRun: async run => (await here()).exportRun(run),
@@ -86,7 +103,7 @@ function memoryOf<Extra>(persons: Persons<Extra>): Memory {
         persons,
         ({sessions}) => sessions.memory.subscribe,
         () => noMemory,
-        listener,
+        listenerOf(listener, 'memory.subscribe'),
       ),
   }
 }

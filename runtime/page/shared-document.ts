@@ -1,11 +1,13 @@
 import * as Y from 'yjs'
+import * as z from 'zod'
 import {applyEdit, smallestEdit, wellFormed} from '../documents/shared-text.ts'
-import {HoldfastError} from '../protocol/errors.ts'
+import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import {tellListener, tellListeners} from '../protocol/tell-listeners.ts'
 import {limits} from '../protocol/version.ts'
 import {EditOutbox} from './edit-outbox.ts'
 import {latest} from './latest.ts'
+import {listenerOf} from './listener-argument.ts'
 import type {PageParts} from './page-parts.ts'
 
 /** A text that the user, the agent and other devices edit together; edits merge, none is lost. [WRK-2] */
@@ -16,7 +18,7 @@ export interface SharedDocument {
    * Replaces the text last seen here by `text`, as one edit. Resolves when it is durable on this device: at once for
    * the first edit, within a second for edits that follow quickly, which are stored as one event.
    *
-   * @throws HoldfastError `too_large` for a text over 100,000 characters. Nothing is stored, and listeners are not called until a shorter text is given, so an editor keeps what was typed.
+   * @throws HoldfastError `bad_input` for anything but a string, `too_large` for a text over 100,000 characters. Nothing is stored, and listeners are not called until a shorter text is given, so an editor keeps what was typed.
    * @example const draft = session.document('draft') await draft.edit('Dear Lena,')
    */
   edit(text: string): Promise<void>
@@ -57,7 +59,8 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
   }
 
   return {
-    subscribe(listener) {
+    subscribe(given) {
+      const listener = listenerOf(given, 'document.subscribe')
       listeners.add(listener)
       const take = (snapshot: Uint8Array) => {
         Y.applyUpdate(doc, snapshot)
@@ -70,7 +73,8 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
         listeners.delete(listener)
       }
     },
-    async edit(next) {
+    async edit(given) {
+      const next = parse(z.string(), given, 'document.edit')
       if (next.length > limits.documentCharacters) {
         refused ??= {base: Y.encodeStateAsUpdate(doc)}
         throw tooLong(name, next.length)

@@ -1,5 +1,6 @@
 import type {Observable} from '../platform/observable.ts'
 import {tellListener} from '../protocol/tell-listeners.ts'
+import {listenerOf} from './listener-argument.ts'
 
 /** A value that changes. */
 export interface Source<T> {
@@ -18,8 +19,9 @@ export function sourceOf<T>({get, listen}: Pick<Observable<T>, 'get' | 'listen'>
   }
 }
 
-/** Follows the source of the value that `from` holds; `none` while it holds null. */
+/** Follows the source of the value that `from` holds; `none` while it holds null. Errors call the source `name`. */
 export function sourceAcross<From, T>(
+  name: string,
   from: Pick<Observable<From | null>, 'get' | 'listen'>,
   pick: (held: From) => Source<T>,
   none: T,
@@ -30,7 +32,8 @@ export function sourceAcross<From, T>(
   }
   return {
     get,
-    subscribe(listener) {
+    subscribe(given) {
+      const listener = listenerOf(given, name)
       let stop: () => void = () => undefined
       const follow = (held: From | null) => {
         stop()

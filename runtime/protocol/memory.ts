@@ -118,6 +118,9 @@ export const memoryItemSchema = z.discriminatedUnion('status', [memoryRecordSche
 export type MemoryItem = z.infer<typeof memoryItemSchema>
 export type MemoryStatus = MemoryItem['status']
 
+/** A change may be taken back for at most this long, milliseconds. */
+export const longestUndoMs = 60_000
+
 /** What a person may do to an item; said again, each changes nothing more. */
 export const memoryChangeSchema = z.discriminatedUnion('do', [
   z.strictObject({do: z.literal('accept')}),

@@ -22,18 +22,21 @@ import {limits} from './version.ts'
 
 export {type BusyPolicy, busyPolicySchema} from './busy-policy.ts'
 
-const title = z.string().min(1).max(limits.titleCharacters, `expected at most ${limits.titleCharacters} characters`)
+export const sessionTitleSchema = z
+  .string()
+  .min(1)
+  .max(limits.titleCharacters, `expected at most ${limits.titleCharacters} characters`)
 
 export const sessionKinds = {
   'session.opened': z.strictObject({
     agent: z.string().min(1).max(100),
     policy: busyPolicySchema,
-    title: title.optional(),
+    title: sessionTitleSchema.optional(),
   }),
   'session.forked': z.strictObject({
     agent: z.string().min(1).max(100),
     policy: busyPolicySchema,
-    title: title.optional(),
+    title: sessionTitleSchema.optional(),
     from: z.strictObject({session: sessionIdSchema, seq: z.int().positive()}),
     /** The source's slots as of that event; the server compares them with its own fold. [WRK-3] */
     slots: slotsSchema.optional(),

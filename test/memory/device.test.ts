@@ -385,7 +385,7 @@ describe('lifetimes', () => {
 test('[MEM-3] bad input to memory on a page names the field and what is expected', async () => {
   const runtime = await person().device()
   await expect(runtime.memory.recall({})).rejects.toThrow('recall.query: expected a question or a key')
-  await expect(runtime.memory.accept('mem_1')).rejects.toThrow('memory: expected a memory id')
+  await expect(runtime.memory.accept('mem_1')).rejects.toThrow('memory.accept.id: expected a memory id')
   await expect(runtime.memory.recall({query: 'x', limit: 0})).rejects.toThrow('recall.limit: expected 1 to 50')
 })
 
