@@ -1,7 +1,7 @@
 import {useMemo, useSyncExternalStore} from 'react'
 import {pagePerson} from './page-person.ts'
 import {local, ofTab} from './safe-storage.ts'
-import {forgetSendIdsOf} from './send-ids.ts'
+import {forgetSendIdsIn, forgetSendIdsOf} from './send-ids.ts'
 
 /** Texts that the browser did not keep: it forbids storage, or the text is larger than it may be there. */
 const onlyHere = new Map<string, string>()
@@ -53,7 +53,10 @@ export function draftsOf(person: string): Drafts {
       else if (kept(key) !== '') keep('new', `${kept('new')}\n\n${kept(key)}`)
       keep(key, '')
     },
-    forget: session => drop(name => name === nameOf(session) || name.startsWith(`${nameOf(session)}:`)),
+    forget(session) {
+      drop(name => name === nameOf(session) || name.startsWith(`${nameOf(session)}:`))
+      forgetSendIdsIn(person, session)
+    },
   }
 }
 

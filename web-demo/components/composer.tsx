@@ -1,7 +1,8 @@
-import {type KeyboardEvent, useRef, useState} from 'react'
+import {type KeyboardEvent, useCallback, useRef, useState} from 'react'
 import {limits} from '../../runtime/index.ts'
 import {sendsOn} from '../enter.ts'
-import type {BusyPolicy} from '../runtime-types.ts'
+import {useArrived} from '../pages/use-arrived.ts'
+import type {BusyPolicy, SessionView} from '../runtime-types.ts'
 import {useDrafts} from '../unsent.ts'
 import {Icon} from './icon.tsx'
 import {isOver, OverLimit} from './over-limit.tsx'
@@ -10,6 +11,8 @@ import {PolicyChoice} from './policy-choice.tsx'
 type Props = {
   /** What the unsent text is kept under; another key has another text. */
   keptUnder: string
+  /** The conversation that is shown; null for a new one. */
+  view: SessionView | null
   underWay: boolean
   /** The text was sent and waits for the conversation to open. */
   waiting: boolean
@@ -19,17 +22,21 @@ type Props = {
 }
 
 /** Unsent text survives a reload, and is cleared only after the message is durable. */
-export function Composer({keptUnder, underWay, waiting, onSend, onTakeBack, onStop}: Props) {
+export function Composer({keptUnder, view, underWay, waiting, onSend, onTakeBack, onStop}: Props) {
   const {text, isKept, setText, clearIfStill} = useKeptText(keptUnder)
   const sending = useRef(new Set<string>())
+  const [busy, setBusy] = useState(false)
+  useArrived(view, busy, clearIfStill)
   const [policy, setPolicy] = useState<BusyPolicy>('steer')
   const field = useRef<HTMLTextAreaElement>(null)
   const send = async () => {
     if (sending.current.has(keptUnder) || text.trim() === '' || isOver(text, limits.messageCharacters)) return
     // A text that waits for its conversation keeps no other conversation from being written to.
     sending.current.add(keptUnder)
-    if (await onSend(text.trim(), policy)) clearIfStill(text)
+    setBusy(true)
+    if (await onSend(text.trim(), policy)) clearIfStill(keptUnder, text.trim())
     sending.current.delete(keptUnder)
+    setBusy(sending.current.size > 0)
     field.current?.focus()
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -113,11 +120,16 @@ function useKeptText(key: string) {
   const setText = (next: string) => {
     setHeld({person, key, text: next, isKept: keep(key, next)})
   }
-  const clearIfStill = (sent: string) => {
-    if (kept(key) === sent) keep(key, '')
-    setHeld(now =>
-      now.person !== person || (now.key === key && now.text !== sent) ? now : {person, key, text: '', isKept: true},
-    )
-  }
+  const clearIfStill = useCallback(
+    (sentUnder: string, sent: string) => {
+      if (kept(sentUnder).trim() === sent) keep(sentUnder, '')
+      setHeld(now => {
+        if (now.person !== person || (now.key === sentUnder && now.text.trim() !== sent)) return now
+        // Another text is held: a new object only makes the field read its own text again.
+        return now.key === sentUnder ? {...now, text: '', isKept: true} : {...now}
+      })
+    },
+    [person, keep, kept],
+  )
   return {text, isKept: !isHeld || held.isKept, setText, clearIfStill}
 }

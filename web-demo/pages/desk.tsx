@@ -162,6 +162,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
         ) : (
           <Composer
             keptUnder={sendTo}
+            view={view}
             underWay={view !== null && isUnderWay(view.status)}
             waiting={sending.waits(sendTo)}
             onSend={(text, policy) => sending.send(sendTo, text, policy)}

@@ -51,7 +51,7 @@ export function useSending(run: Run): Sending {
           if (!session) return
           note(key, null)
           const taken = await session.send(text, {policy, id: sendIds(person, key, text).message})
-          forgetSendIds(person, key)
+          forgetSendIds(person, key, text)
           sent = true
           if (taken.id !== key && !stop.signal.aborted && isShown(key)) navigate(addressOf(taken.id))
         } catch (error) {
