@@ -4,7 +4,7 @@ import type {BrowserRuntime} from '../runtime-types.ts'
 import {useServices} from '../services.ts'
 import {Banner} from './banner.tsx'
 
-/** A newer version is one click away. */
+/** Offers a newer version of the page. A page that opens no runtime passes null. */
 export function UpdateNote({runtime}: {runtime: BrowserRuntime | null}) {
   const {updates} = useServices()
   const published = useLatest(updates.subscribe, false)
@@ -15,7 +15,7 @@ export function UpdateNote({runtime}: {runtime: BrowserRuntime | null}) {
     <Banner tone="waiting">
       {elsewhere
         ? 'Another tab runs a newer version and has the data now. This tab still shows the old one.'
-        : 'A new version is there. What you typed stays.'}{' '}
+        : 'A new version of this page is ready. Text that you typed is kept.'}{' '}
       <button type="button" className="button button-small" onClick={updates.apply}>
         Reload
       </button>

@@ -9,6 +9,7 @@ import {PersonChoice} from '../components/person-choice.tsx'
 import {Problems} from '../components/problems.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {UncertainCard} from '../components/uncertain-card.tsx'
+import {UpdateNote} from '../components/update-note.tsx'
 import {useAction} from '../hooks.ts'
 import type {Person} from '../people.ts'
 import type {InboxState} from '../runtime-types.ts'
@@ -33,6 +34,7 @@ export function InboxPage({person}: {person: Person}) {
         {state && <StatusDot {...connectionWords(state.connection)} />}
         <PersonChoice person={person} />
       </div>
+      <UpdateNote runtime={null} />
       <Problems problems={problems} onDismiss={dismiss} />
       {state && <OutOfReach state={state} />}
       <Part name="What you decided on this device" shows={state}>

@@ -1,5 +1,6 @@
 import {Banner} from '../components/banner.tsx'
 import {Part} from '../components/boundary.tsx'
+import {UpdateNote} from '../components/update-note.tsx'
 import {euros} from '../money.ts'
 import type {Order, Refund} from '../shop/order.ts'
 import {exactText} from '../words/exact.ts'
@@ -15,6 +16,7 @@ export function ShopPage() {
           <p className="hint">As the server had it at {new Date(readAt).toLocaleTimeString('en-GB')}</p>
         )}
       </div>
+      <UpdateNote runtime={null} />
       {problem && (
         <Banner tone="waiting">
           {problem} {shop ? 'This is what was read last.' : 'The tables show up when it does.'}
