@@ -61,8 +61,8 @@ export function serveAgent<Served extends Agent>(
   const hosts = [agentHost(agent, own), ...also]
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
-    async open(config, {name, feed, crash, epoch, tookOver}) {
-      const database = await openBrowserDatabase({name, onStopped: crash, term: {epoch, tookOver}})
+    async open(config, {name, feed, crash, epoch, tookOver, lastOwner}) {
+      const database = await openBrowserDatabase({name, onStopped: crash, term: {epoch, tookOver}, lastOwner})
       const tokens = new TokenKeeper({
         ...systemEnvironment,
         // A page brings it, by `set`.

@@ -6,6 +6,7 @@ import {type Drainable, drainable} from './drainable.ts'
 import {openFeed} from './feed.ts'
 import {diagnoseFiles} from './file-diagnosis.ts'
 import type {HostContext, HostOptions, Opened} from './host-worker.ts'
+import {type LastOwner, lastOwnerOf} from './last-owner.ts'
 import {type Leadership, type LeadershipMessage, type Link, openLeadership} from './leadership.ts'
 import {channelNames} from './locks.ts'
 import {paceMs} from './pace.ts'
@@ -23,6 +24,7 @@ export interface ContenderStart<Config> {
   deadlines: Deadlines
   build: Build
   target: Target
+  lastOwner: LastOwner | null
   /** Stops answering the page. */
   hide(): void
   tell(message: ToPage): void
@@ -50,6 +52,7 @@ export class Contender<S extends object, Config> {
   #owner: string | null = null
   /** The owner that the database was taken from. */
   #predecessor: string | null = null
+  #lastOwner: LastOwner | null
   #older: {leader: string; since: number} | null = null
   #successor: string | null = null
   #yielded: (() => void) | null = null
@@ -61,6 +64,7 @@ export class Contender<S extends object, Config> {
     private readonly start: ContenderStart<Config>,
   ) {
     const {name, id, build} = start
+    this.#lastOwner = start.lastOwner
     this.#leadership = openLeadership({
       name,
       self: id,
@@ -119,8 +123,9 @@ export class Contender<S extends object, Config> {
       name,
       epoch: crypto.randomUUID(),
       tookOver: tookOver && (await this.#predecessorLives()),
+      lastOwner: this.#lastOwner,
       feed: openFeed(name),
-      crash: error => this.#crash(error),
+      crash: (error, rescued) => this.#crash(error, rescued),
     }
     const opened = await this.options.open(config, context)
     this.#opened = opened
@@ -128,6 +133,7 @@ export class Contender<S extends object, Config> {
     if (this.#stolen) return void this.#lost()
     const served = drainable(opened.service)
     const storage = opened.storage ?? null
+    this.#lastOwner = lastOwnerOf(storage)
     this.#leadership.lead(storage, link => exposeService(methodProxy(served.call), link.channel))
     target.set(served.call)
     this.#owner = id
@@ -200,9 +206,13 @@ export class Contender<S extends object, Config> {
       })
   }
 
-  #crash(error: HoldfastError): void {
+  #crash(error: HoldfastError, rescued?: unknown): void {
     // While it is being opened the open itself fails, and is tried again.
     if (!this.#opened) return
+    if (this.#lastOwner && rescued !== undefined) {
+      this.start.tell({holdfast: 'rescued', rescued})
+      this.#leadership.post({type: 'rescued', leader: this.start.id, lastOwner: {...this.#lastOwner, rescued}})
+    }
     // Callers hear from their own side that nobody answers any more, and ask the next: no call may get an answer now.
     this.start.hide()
     this.#leadership.close()
@@ -216,6 +226,7 @@ export class Contender<S extends object, Config> {
     const connection = connectService(link.channel, deadlines)
     target.set(connection.call)
     if (link.leader && isNewer(link.leader.build, build)) tell({holdfast: 'newer', build: link.leader.build})
+    this.#lastOwner = lastOwnerOf(link.leader?.storage)
     this.#following = {state: 'open', role: 'follower', storage: link.leader?.storage ?? null}
     this.#show(this.#following)
     // From one leader straight to the next is a change of owner too, and pages look again when the owner changes.
@@ -243,6 +254,9 @@ export class Contender<S extends object, Config> {
         return
       case 'succeed':
         if (message.leader === this.start.id && isNewer(message.build, this.start.build)) this.#yieldTo(message)
+        return
+      case 'rescued':
+        this.#lastOwner = message.lastOwner
         return
       case 'yielded':
         if (message.to === this.start.id) this.#line?.takeNow()

@@ -2,6 +2,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import type {StorageState} from '../protocol/recovery.ts'
 import {Contender} from './contender.ts'
 import type {Feed} from './feed.ts'
+import type {LastOwner} from './last-owner.ts'
 import {declareAlive} from './leadership.ts'
 import {exposeService, methodProxy} from './rpc.ts'
 import {createTarget} from './target.ts'
@@ -24,9 +25,14 @@ export interface HostContext {
    * them when it thaws: nothing that it writes from now on may be acknowledged.
    */
   tookOver: boolean
+  /** Null if neither this worker nor its page knows of one. */
+  lastOwner: LastOwner | null
   feed: Feed
-  /** For a database that stopped by itself: this worker answers nothing more, and its page starts another. */
-  crash(error: HoldfastError): void
+  /**
+   * For a database that stopped by itself: this worker answers nothing more, and its page starts another. The next owner,
+   * in whatever tab, gets `rescued` as its `lastOwner.rescued`.
+   */
+  crash(error: HoldfastError, rescued?: unknown): void
 }
 
 export interface HostOptions<S, Config> {
@@ -49,12 +55,12 @@ export function hostWorker<S extends object, Config>(options: HostOptions<S, Con
     const message: unknown = event.data
     if (!isOurs<ToWorker>(message)) return
     if (message.holdfast === 'ping') return tell({holdfast: 'pong'})
-    const {name, config, port, deadlines, loadedAt} = message
+    const {name, config, port, deadlines, loadedAt, lastOwner} = message
     const target = createTarget(options.retry ?? [])
     const hide = exposeService(methodProxy(target.call), port)
     tell({holdfast: 'ready', retry: options.retry ?? [], worker: id})
     const build = {id: message.build ?? location.href, ordered: message.build !== null, loadedAt}
-    const start = {id, name, config: config as Config, deadlines, build, target, hide, tell}
+    const start = {id, name, config: config as Config, deadlines, build, target, hide, tell, lastOwner}
     // Others watch this lock from the first word that they exchange with this worker: it must be held before.
     declareAlive(name, id)
       .then(() => new Contender(options, start).run())

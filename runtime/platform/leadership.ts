@@ -1,6 +1,7 @@
 import type {Opening} from '../protocol/opening.ts'
 import type {StorageState} from '../protocol/recovery.ts'
 import type {Build} from './build.ts'
+import type {LastOwner} from './last-owner.ts'
 import {channelNames, holdLock, whenReleased} from './locks.ts'
 
 /**
@@ -14,6 +15,7 @@ import {channelNames, holdLock, whenReleased} from './locks.ts'
  *      │◀── joined {leader,follower} ──│        from here on: calls over that channel
  *      │── succeed {build} ──────────▶ │        a newer build asks for the database
  *      │◀─────────── yielded {to} ──── │        it is closed; the newer one takes the lock
+ *      │◀─────────── rescued {…} ───── │        its database stopped; this is for the next owner
  *
  * The leader's page answers `who` too, so that a worker that is busy is not taken for one that is frozen.
  * Every worker holds a lock `alive:<its id>` for as long as it lives; queueing behind it tells the other side of a
@@ -28,6 +30,7 @@ export type LeadershipMessage =
   | {type: 'joined'; leader: string; follower: string}
   | {type: 'succeed'; leader: string; worker: string; build: Build}
   | {type: 'yielded'; leader: string; to: string}
+  | {type: 'rescued'; leader: string; lastOwner: LastOwner}
 
 /** What a leader tells of itself. */
 export type LeaderInfo = {id: string; build: Build; storage: StorageState | null}

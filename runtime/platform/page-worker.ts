@@ -1,5 +1,6 @@
 import type {Deadlines} from './deadline.ts'
 import {watchHeartbeat} from './heartbeat.ts'
+import type {LastOwner} from './last-owner.ts'
 import {makeWorker} from './make-worker.ts'
 import {connectService} from './rpc.ts'
 import type {Call} from './target.ts'
@@ -29,7 +30,7 @@ export type Death = {how: 'not_loaded' | 'crashed' | 'silent'; details: string}
 
 /** Starts one worker and watches it; `died` is called at most once and leaves it to the caller to stop it. */
 export function startPageWorker(
-  {worker: make, name, config, build, ...deadlines}: WorkerStart,
+  {worker: make, name, config, build, lastOwner, ...deadlines}: WorkerStart & {lastOwner: LastOwner | null},
   {hear, died}: {hear(message: ToPage): void; died(death: Death): void},
 ): PageWorker {
   const {worker, script} = makeWorker(make)
@@ -51,7 +52,7 @@ export function startPageWorker(
     hear(event.data)
   }
   const loadedAt = performance.timeOrigin
-  const init = {holdfast: 'init', name, port: port2, deadlines, build: build ?? null, loadedAt} as const
+  const init = {holdfast: 'init', name, port: port2, deadlines, build: build ?? null, loadedAt, lastOwner} as const
   Promise.resolve(config).then(
     value => post({...init, config: value}, [port2]),
     error => died({how: 'crashed', details: String(error)}),

@@ -1,5 +1,6 @@
 import {HoldfastError} from '../protocol/errors.ts'
 import {type OpeningCause, openingCause} from '../protocol/opening.ts'
+import {type LastOwner, lastOwnerOf} from './last-owner.ts'
 import {paceMs} from './pace.ts'
 import {type Death, type PageWorker, startPageWorker, type WorkerStart} from './page-worker.ts'
 import {diagnoseScript} from './script-diagnosis.ts'
@@ -33,6 +34,7 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   let crashes = 0
   /** Workers in a row that could not open the database and can do so no more. */
   let spent = 0
+  let lastOwner: LastOwner | null = null
 
   function start(): void {
     if (current) return
@@ -40,7 +42,7 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
     unanswered++
     startedAt = performance.now()
     try {
-      current = startPageWorker(options, {hear: heard, died})
+      current = startPageWorker({...options, lastOwner}, {hear: heard, died})
       target.set(current.call)
     } catch (error) {
       again(openingCause('script_error', error instanceof Error ? error.message : String(error)))
@@ -49,7 +51,11 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
 
   function heard(message: ToPage): void {
     if (message.holdfast === 'ready') unanswered = 0
-    if (message.holdfast === 'opening' && message.opening.state === 'open') spent = 0
+    if (message.holdfast === 'opening' && message.opening.state === 'open') {
+      spent = 0
+      lastOwner = lastOwnerOf(message.opening.storage)
+    }
+    if (message.holdfast === 'rescued' && lastOwner) lastOwner = {...lastOwner, rescued: message.rescued}
     hear(message)
     if (message.holdfast !== 'spent') return
     spent += 1

@@ -1,6 +1,7 @@
 import type {Opening, OpeningCause} from '../protocol/opening.ts'
 import type {Build} from './build.ts'
 import type {Deadlines} from './deadline.ts'
+import type {LastOwner} from './last-owner.ts'
 
 /** What a page and its worker say to each other outside the service's own calls. */
 export type ToWorker =
@@ -13,6 +14,7 @@ export type ToWorker =
       /** Null when the application gives none; the worker then takes the address of its script. */
       build: string | null
       loadedAt: number
+      lastOwner: LastOwner | null
     }
   | {holdfast: 'ping'}
 
@@ -21,6 +23,8 @@ export type ToPage =
   | {holdfast: 'ready'; retry: readonly string[]; worker: string}
   | {holdfast: 'role'; role: Role}
   | {holdfast: 'opening'; opening: Opening}
+  /** The worker is about to end; this is what its database had acknowledged and may have lost. */
+  | {holdfast: 'rescued'; rescued: unknown}
   /** The database engine is not usable in this worker any more, and the next one may have better luck. */
   | {holdfast: 'spent'; cause: OpeningCause}
   /** Another tab runs a newer build than this page. */

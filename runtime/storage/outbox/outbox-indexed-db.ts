@@ -6,7 +6,7 @@ const [store, notes] = ['records', 'notes']
 export interface NotedOutbox extends OutboxStorage {
   note(): Promise<unknown>
   writeNote(value: unknown): Promise<void>
-  /** Calls `listener` when the browser closes the database, as it does when it deletes the data of the site. */
+  /** Calls `listener` when the database was closed because the browser or another page deletes it. */
   onClosed(listener: () => void): void
 }
 
@@ -56,6 +56,11 @@ export async function outboxInIndexedDb(name: string): Promise<NotedOutbox> {
     },
     onClosed(listener) {
       db.onclose = listener
+      // An open connection would block the deletion, and every later opening would wait behind it.
+      db.onversionchange = () => {
+        db.close()
+        listener()
+      }
     },
     async close() {
       db.close()

@@ -1,11 +1,15 @@
 import {HoldfastError} from '../../protocol/errors.ts'
 import type {NotedOutbox} from '../outbox/outbox-indexed-db.ts'
+import {indexedDbNames} from './indexed-db-names.ts'
+import {within} from './within.ts'
 
 const lookMs = 3_000
 /** After an acknowledged write the next ones trust the databases for so long. */
 const trustMs = 1_000
 /** A deletion that has aborted a write is listed a little later, and may take what is written in its midst. */
 const settling = {looks: 10, paceMs: 100}
+/** A deletion may hold back every opening until the worker has ended; the next owner then writes the records. */
+const rescueMs = 3_000
 
 type Held = {
   outbox: NotedOutbox
@@ -19,6 +23,8 @@ type Held = {
 }
 
 export interface PresentOutbox extends NotedOutbox {
+  /** Everything that this outbox holds or should hold, from memory. */
+  records(): readonly Uint8Array[]
   /** Looks after a failure, and resolves when what is to be kept is kept. */
   lookAfterFailure(): Promise<HoldfastError | null>
 }
@@ -38,17 +44,16 @@ export function presentIndexedDb(held: Held): PresentOutbox {
 
   const arePresent = async () => {
     if (closed) return false
-    const databases = await indexedDB.databases().catch(() => null)
-    // A question that fails says nothing about the databases.
-    if (!databases) return true
-    const found = new Set(databases.map(({name}) => name))
-    return names.every(name => found.has(name))
+    const found = await indexedDbNames().catch(() => null)
+    // A request that fails says nothing about the databases.
+    return found === null || names.every(name => found.has(name))
   }
 
   const end = async (): Promise<HoldfastError> => {
     clearInterval(timer)
     const message = 'The browser deleted the data of this site while it was open.'
-    const rescued = await rescue(held, kept).then(
+    await outbox.close().catch(() => undefined)
+    const rescued = await within(rescueMs, rescue(held, kept)).then(
       () => true,
       () => false,
     )
@@ -59,7 +64,8 @@ export function presentIndexedDb(held: Held): PresentOutbox {
 
   const look = async (): Promise<HoldfastError | null> => {
     if (ended) return ended
-    if (await arePresent()) {
+    const present = await arePresent()
+    if (present && !ended) {
       seenAt = performance.now()
       return null
     }
@@ -97,6 +103,7 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   })
   return {
     ...outbox,
+    records: () => kept,
     lookAfterFailure,
     get size() {
       return outbox.size

@@ -1,7 +1,9 @@
 import dataDirUrl from 'virtual:holdfast-data-dir'
+import type {LastOwner} from '../../platform/last-owner.ts'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {asTarball} from '../prepared/as-tarball.ts'
-import type {DeviceDatabase} from './device-database.ts'
+import type {DeviceDatabase, Previous} from './device-database.ts'
+import {indexedDbNames} from './indexed-db-names.ts'
 import {openIndexedDb} from './open-indexed-db.ts'
 import {openOpfs, type Term} from './open-opfs.ts'
 import type {Stopped} from './opened-database.ts'
@@ -16,6 +18,8 @@ export interface BrowserDatabaseOptions {
   onStopped?: Stopped
   /** Whose term begins, and whether the owner before may still hold the files. Default: a term of its own. */
   term?: Term
+  /** The worker that had this database open before, if a living page or worker knows of one. */
+  lastOwner?: LastOwner | null
 }
 
 /**
@@ -28,11 +32,27 @@ export interface BrowserDatabaseOptions {
  * const {db, fresh, storage} = await openBrowserDatabase({name: 'desk'})
  * await db.query('SELECT 1')
  */
-export async function openBrowserDatabase({
+export async function openBrowserDatabase(options: BrowserDatabaseOptions): Promise<DeviceDatabase> {
+  const opened = await openSomewhere(options)
+  // It was open a moment ago, and no trace of it is left.
+  const cleared = opened.fresh && !opened.previous && opened.storage === options.lastOwner?.storage
+  return cleared && opened.outbox ? {...opened, previous: clearedDatabase} : opened
+}
+
+const clearedDatabase: Previous = {
+  cause: 'cleared',
+  detail: 'The database was open before, and neither its files nor a record of them exist.',
+  setAside: null,
+  open: () => Promise.reject(new HoldfastError('not_found', 'The files were deleted.')),
+  done: async () => undefined,
+}
+
+async function openSomewhere({
   name,
   assets = {},
   onStopped,
   term,
+  lastOwner,
 }: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const prepared = () => fetchDataDir(assets.dataDir ?? dataDirUrl)
   const root = () => navigator.storage.getDirectory()
@@ -41,10 +61,15 @@ export async function openBrowserDatabase({
     // IndexedDB keeps nobody out: an owner that is frozen would write over this one when it thaws.
     throw new HoldfastError('database_locked', 'Another tab that does not answer holds this database.')
   }
-  const databases = await usable(hasIndexedDb, () => indexedDB.databases())
-  if (databases) return openIndexedDb(name, prepared, onStopped)
+  const databases = await usable(hasIndexedDb, indexedDbNames)
+  if (databases) return openIndexedDb(name, prepared, onStopped, rescuedRecords(lastOwner))
   const db = await startPGlite({loadDataDir: await prepared()}, onStopped)
   return {db, storage: 'memory', fresh: true, outbox: null, previous: null, close: () => db.close()}
+}
+
+function rescuedRecords(lastOwner: LastOwner | null | undefined): Uint8Array[] {
+  const rescued = lastOwner?.rescued
+  return Array.isArray(rescued) ? rescued.filter(record => record instanceof Uint8Array) : []
 }
 
 /**

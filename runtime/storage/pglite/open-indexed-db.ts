@@ -6,6 +6,7 @@ import {type NotedOutbox, outboxInIndexedDb} from '../outbox/outbox-indexed-db.t
 import type {DeviceDatabase, Previous} from './device-database.ts'
 import {stopDatabase} from './fail-stop.ts'
 import {readGeneration, writeGeneration} from './generation.ts'
+import {indexedDbNames} from './indexed-db-names.ts'
 import {type PresentOutbox, presentIndexedDb} from './indexed-db-presence.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {startForSalvage, startPGlite} from './start-pglite.ts'
@@ -32,18 +33,21 @@ type Opened = {db: PGlite; fresh: boolean; note: Note}
 
 /**
  * Where OPFS has no synchronous handles: IndexedDB, strict, about 170 ms a write. A database that does not open or that
- * shows damage stays where it is, and a fresh one is begun beside it. [LOG-9]
+ * shows damage stays where it is, and a fresh one is begun beside it. `rescued` are records of the outbox that its last
+ * owner had in memory; they are added to the outbox first. [LOG-9]
  */
 export async function openIndexedDb(
   name: string,
   prepared: () => Promise<Blob>,
   onStopped?: Stopped,
+  rescued: readonly Uint8Array[] = [],
 ): Promise<DeviceDatabase> {
   const outboxName = `holdfast-${name}-outbox`
   const reopen = () => outboxInIndexedDb(outboxName)
   const outbox = await reopen()
   const place: Place = {name, outbox, prepared, onStopped, watched: null}
   try {
+    if (rescued.length > 0) await outbox.replace(joined((await outbox.load()).records, rescued))
     const {db, fresh, note} = await openDatabase(place)
     const watched = presentIndexedDb({
       outbox,
@@ -62,6 +66,16 @@ export async function openIndexedDb(
     await outbox.close()
     throw error
   }
+}
+
+/** The rescued records are the later ones; what is stored is often the beginning of them. */
+function joined(stored: readonly Uint8Array[], rescued: readonly Uint8Array[]): Uint8Array[] {
+  const isBeginning = stored.every((record, at) => isEqual(record, rescued[at]))
+  return isBeginning ? [...rescued] : [...stored, ...rescued]
+}
+
+function isEqual(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  return a.length === b?.length && a.every((byte, at) => byte === b[at])
 }
 
 async function openDatabase(place: Place): Promise<Opened> {
@@ -116,7 +130,7 @@ function noting(place: Place, note: Note): Stopped {
     }
     void noted()
       .catch(() => undefined)
-      .finally(() => place.onStopped?.(error))
+      .finally(() => place.onStopped?.(error, place.watched?.records()))
   }
 }
 
@@ -140,7 +154,7 @@ function placeOf(name: string, number: number): string {
 }
 
 async function numbersOf(name: string): Promise<number[]> {
-  const names = new Set((await indexedDB.databases()).map(one => one.name))
+  const names = await indexedDbNames()
   const numbers: number[] = []
   for (let number = 1; number < 1000; number++) if (names.has(`/pglite/${placeOf(name, number)}`)) numbers.push(number)
   return numbers

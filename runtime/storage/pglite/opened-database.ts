@@ -13,8 +13,11 @@ export interface OpenedDatabase {
   close(): Promise<void>
 }
 
-/** Told, at most once, that the database stopped by itself: nothing more comes from it, and it is to be opened anew. */
-export type Stopped = (error: HoldfastError) => void
+/**
+ * Called at most once, when the database stopped by itself: it answers nothing more and has to be opened again. `rescued`
+ * holds acknowledged outbox records for that opening, where the browser may have deleted them from storage.
+ */
+export type Stopped = (error: HoldfastError, rescued?: readonly Uint8Array[]) => void
 
 /** Does `work` on what was just opened; should it fail, the files are let go of, for whoever opens them next. */
 export async function orClose<T>(opened: {close(): Promise<void>}, work: () => Promise<T>): Promise<T> {

@@ -72,6 +72,30 @@ describe('the data of a site that has only IndexedDB is deleted while a page has
     expect(await opened(page)).toMatchObject({storage: 'indexeddb', kept: ['before', 'after']})
     expect(await ids(page)).toContain('after')
   })
+
+  test.each([
+    ['with one tab', 1],
+    ['with two tabs', 2],
+  ])(
+    '[LOG-9] in the middle of a write, %s: the next opening says so and has what was acknowledged',
+    async (how, tabs) => {
+      const name = `cleared-idb-${how.replaceAll(' ', '-')}`
+      const page = await site.openTab(name, {withoutOpfs: true})
+      const other = tabs > 1 ? await site.openTab(name, {withoutOpfs: true}) : page
+      await page.evaluate(() => void window.insertForever('row'))
+      await page.waitForFunction(() => window.acknowledged.length > 3)
+      await clearSiteData(page)
+      await expect.poll(() => opened(other)).toMatchObject({recovered: 'cleared'})
+      const before = await page.evaluate(() => window.acknowledged.length)
+      await page.waitForFunction(before => window.acknowledged.length > before + 3, before)
+      const acknowledged = await page.evaluate(() => window.acknowledged)
+      await other.close()
+      const next = await site.openTab(name, {withoutOpfs: true})
+      await page.close()
+      const {kept} = await opened(next)
+      expect(acknowledged.filter(id => !kept.includes(id))).toEqual([])
+    },
+  )
 })
 
 describe("the browser deletes the site's data while a page has the database open", () => {
