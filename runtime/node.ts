@@ -112,7 +112,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
   const open = async (place: Place, person: Person | null): Promise<Opened<Open>> => {
     const database = await folders.open(place)
     const feed = localFeed()
-    const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection]))
+    const kept = await orClose(database, () => openDeviceStore(database, environment, [documentProjection], person))
     const device = await orClose(database, async () =>
       openDeviceRuntime({
         store: kept.store,

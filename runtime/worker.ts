@@ -71,7 +71,9 @@ export function serveAgent<Served extends Agent>(
           return new Promise(() => undefined)
         },
       })
-      const kept = await orClose(database, () => openDeviceStore(database, systemEnvironment, [documentProjection]))
+      const kept = await orClose(database, () =>
+        openDeviceStore(database, systemEnvironment, [documentProjection], config.person),
+      )
       const owner = await orClose(database, () => storedOwner(kept.store, config.person))
       const whose = async () => {
         const {tenant, subject} = owner.get() ?? {}

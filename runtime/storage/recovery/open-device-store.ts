@@ -1,5 +1,6 @@
 import type {Environment} from '../../protocol/environment.ts'
 import type {EventId} from '../../protocol/ids.ts'
+import type {Person} from '../../protocol/person.ts'
 import type {Recovery, StorageKind} from '../../protocol/recovery.ts'
 import type {DeviceStore, Projection} from '../device-store.ts'
 import type {DeviceMemoryStore} from '../memory-store.ts'
@@ -16,6 +17,7 @@ import {openPGliteStore} from '../pglite-store.ts'
 import {compareDatabase} from './compare-database.ts'
 import {levelOutbox} from './level-outbox.ts'
 import {nextReport, reportOf} from './recovery-report.ts'
+import {requireOneOwner} from './require-one-owner.ts'
 import {deviceRecord, restoreDevice, restoreMemory} from './restore-device.ts'
 import {type Salvaged, salvage} from './salvage.ts'
 
@@ -33,23 +35,35 @@ export interface DeviceStorage {
 /**
  * Opens the store of a device: what was acknowledged and is missing in the database is put back from the outbox and
  * from the database before, and from then on nothing is acknowledged that is in one place only. [LOG-9]
+ *
+ * @param expected the owner that the index of databases names; null if it names none
+ * @throws HoldfastError `other_person` if the database, what is kept beside it and the index name different persons
  */
 export async function openDeviceStore(
   database: DeviceDatabase,
   environment: Environment,
   projections: readonly Projection[],
+  expected: Person | null = null,
 ): Promise<DeviceStorage> {
   const {db, storage: kind, previous} = database
   const inner = await openPGliteStore(db, environment)
   const memory = pgliteMemory(db)
+  const owner = await inner.owner()
   if (!database.outbox) {
+    requireOneOwner(database, {index: expected, database: owner, outbox: null, previous: null})
     return {store: inner, memory, kind, recovery: null, dismissRecovery: async () => undefined}
   }
   const outbox = new Outbox(database.outbox)
   const loaded = await outbox.load()
   const salvaged = previous && (await salvageFrom(previous))
+  requireOneOwner(database, {
+    index: expected,
+    database: owner,
+    outbox: loaded.state.device?.owner ?? null,
+    previous: salvaged?.unsent.device?.owner ?? null,
+  })
   const unsent = merged(loaded.state, salvaged?.unsent ?? emptyOutbox())
-  await restoreDevice(db, inner, unsent)
+  await restoreDevice(db, unsent)
   const found = await compareDatabase(db, inner, {unsent, salvaged, projections})
   await restoreMemory(db, memory, unsent)
   const report = {...found, whole: loaded.whole || (salvaged?.whole ?? false), known: loaded.state.device !== null}

@@ -1,16 +1,11 @@
 import type {PGlite} from '@electric-sql/pglite'
-import {HoldfastError} from '../../protocol/errors.ts'
 import type {DeviceStore} from '../device-store.ts'
 import type {DeviceMemoryStore} from '../memory-store.ts'
 import type {OutboxRecord} from '../outbox/outbox-record.ts'
 import type {OutboxState} from '../outbox/outbox-state.ts'
 
-/**
- * The device keeps its id, its owner and its user's wish: a database that begins anew must not become anybody else's. [ID-6]
- *
- * @throws HoldfastError `other_person` when the outbox is of another person than the database
- */
-export async function restoreDevice(db: PGlite, store: DeviceStore, {device}: OutboxState): Promise<void> {
+/** The device keeps its id, its owner and its user's wish: a database that begins anew must not become anybody else's. [ID-6] */
+export async function restoreDevice(db: PGlite, {device}: OutboxState): Promise<void> {
   if (!device) return
   await db.query('insert into holdfast_device (id, online) values ($1, $2) on conflict do nothing', [
     device.device,
@@ -18,10 +13,6 @@ export async function restoreDevice(db: PGlite, store: DeviceStore, {device}: Ou
   ])
   const {owner} = device
   if (!owner) return
-  const known = await store.owner()
-  if (known && (known.subject !== owner.subject || (known.tenant && owner.tenant && known.tenant !== owner.tenant))) {
-    throw new HoldfastError('other_person', 'The database and the outbox in this place belong to two people.')
-  }
   await db.query('update holdfast_device set tenant = $1, subject = $2 where subject is null', [
     owner.tenant,
     owner.subject,
