@@ -1,5 +1,52 @@
+import * as z from 'zod'
+import {
+  amountOf,
+  checkOptions,
+  filledText,
+  functionSchema,
+  havingMethods,
+  positiveMs,
+} from '../runtime/protocol/check-options.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
+import {effectSchema, type ToolContract} from '../runtime/protocol/tool.ts'
 import type {OperationDefinition, Operations} from './define-operation.ts'
+
+type Shape<Options> = Record<keyof Options, z.ZodType>
+
+const toolSchema = z.looseObject({
+  name: filledText,
+  description: z.string(),
+  effect: effectSchema,
+  version: filledText,
+  input: havingMethods('a Zod schema', ['safeParse']),
+} satisfies Shape<ToolContract>)
+
+const positive = z.number().positive()
+const per = z.enum(['tenant', 'subject']).optional()
+const limitSchema = z.discriminatedUnion('kind', [
+  z.strictObject({kind: z.literal('rate'), starts: positive, inMs: positive, per}),
+  z.strictObject({kind: z.literal('amount'), sum: positive, inMs: positive, per}),
+  z.strictObject({kind: z.literal('single'), amount: positive}),
+  z.strictObject({kind: z.literal('concurrency'), atOnce: amountOf(1), per}),
+])
+
+export const operationSchema = z.strictObject({
+  tool: toolSchema,
+  deadlineMs: positiveMs.optional(),
+  authorise: functionSchema,
+  recheck: functionSchema,
+  execute: functionSchema,
+  reconcile: functionSchema.optional(),
+  verdictRole: filledText.optional(),
+  limits: z.array(limitSchema).optional(),
+  amount: functionSchema.optional(),
+  amountWords: functionSchema.optional(),
+} satisfies Shape<OperationDefinition>)
+
+/** @throws HoldfastError `misconfigured` naming every wrong field */
+export function checkOperation(definition: unknown): void {
+  checkOptions(operationSchema, definition, 'defineOperation')
+}
 
 /** @throws HoldfastError `misconfigured` naming the operation and what cannot work about it */
 export function checkOperations(operations: Operations): void {
@@ -15,11 +62,6 @@ function faultOf(name: string, definition: OperationDefinition): string | null {
   if (tool.effect !== 'external') return `expected effect "external", got "${tool.effect}".`
   // Without either, an outcome that is once unknown would stay so for ever.
   if (!reconcile && !verdictRole) return 'expected a reconcile or a verdictRole.'
-  for (const limit of limits) {
-    const {kind, per: _, ...numbers} = {per: undefined, ...limit}
-    const bad = Object.entries(numbers).find(([, value]) => !Number.isFinite(value) || value <= 0)
-    if (bad) return `limits: expected a number above zero as ${bad[0]} of "${kind}", got ${bad[1]}.`
-    if ((kind === 'amount' || kind === 'single') && !amount) return `limits: "${kind}" needs a function amount.`
-  }
-  return null
+  const counted = limits.find(({kind}) => kind === 'amount' || kind === 'single')
+  return counted && !amount ? `limits: "${counted.kind}" needs a function amount.` : null
 }

@@ -1,6 +1,7 @@
 import type {OperationId, SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import type {Json} from '../runtime/protocol/json.ts'
 import type {Basis, ToolContract} from '../runtime/protocol/tool.ts'
+import {checkOperation} from './check-operations.ts'
 import type {BoundFacts, FactValue} from './facts.ts'
 
 export type Authorisation = {allow: string} | {approval: ApprovalRequest} | {deny: string}
@@ -81,6 +82,7 @@ export type Operations = Record<string, OperationDefinition>
 /**
  * Types an operation by its tool's input.
  *
+ * @throws HoldfastError `misconfigured` naming every wrong field
  * @example
  * const operations = {
  *   refundOrder: defineOperation({
@@ -96,6 +98,7 @@ export type Operations = Record<string, OperationDefinition>
  * }
  */
 export function defineOperation<Input>(definition: OperationDefinition<Input>): OperationDefinition {
+  checkOperation(definition)
   return definition as OperationDefinition<unknown>
 }
 

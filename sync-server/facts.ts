@@ -21,6 +21,9 @@ export interface FactSource {
   changes?(listener: (change: FactChange) => void): () => void
 }
 
+/** The facts of an application that declares none. */
+export const noFacts: FactSource = {read: async () => null}
+
 /** A fact source bound to one subject, as operations get it. */
 export type BoundFacts = {
   read(key: string): Promise<FactValue | null>

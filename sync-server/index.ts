@@ -1,5 +1,4 @@
-import type {Environment} from '../runtime/protocol/environment.ts'
-import {errorType, type LogLine, loggedError} from '../runtime/protocol/log-line.ts'
+import {errorType, loggedError} from '../runtime/protocol/log-line.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import {createApp} from './app.ts'
 import type {Authority, FaultPlace} from './authority/authority.ts'
@@ -8,30 +7,26 @@ import {memoryLayer} from './authority/memory-layer.ts'
 import {memorySearch} from './authority/memory-search.ts'
 import {openDueWorker} from './authority/open-due-worker.ts'
 import {confirm, fileSweeper} from './authority/sweep-erased-files.ts'
-import {checkWebhooks, type Webhook} from './authority/webhooks.ts'
-import {type BodyRoom, standardBodyRoom} from './body-room.ts'
-import {type Bus, createBus} from './bus.ts'
+import {checkWebhooks} from './authority/webhooks.ts'
+import {standardBodyRoom} from './body-room.ts'
+import {createBus} from './bus.ts'
 import {checkOperations} from './check-operations.ts'
+import {checkServerOptions} from './check-server-options.ts'
 import {clockInDoubt} from './clock.ts'
-import type {DataLayer} from './data-layer.ts'
-import type {Operations} from './define-operation.ts'
 import {serverEnvironment} from './environment.ts'
-import {type ErasedFilesOptions, erasedFilesOf, rewriteStart} from './erased-files.ts'
-import type {FactSource} from './facts.ts'
-import {type StreamLimits, standardStreams} from './live-streams.ts'
-import {askTheSubject, type MemoryOptions} from './memory-policy.ts'
-import {checkModels, type Models, type TenantBudgets} from './models/config.ts'
-import {type GatewayLimits, ModelGateway} from './models/gateway.ts'
+import {erasedFilesOf, rewriteStart} from './erased-files.ts'
+import {noFacts} from './facts.ts'
+import {standardStreams} from './live-streams.ts'
+import {askTheSubject} from './memory-policy.ts'
+import {ModelGateway} from './models/gateway.ts'
 import {type OpenApiDocument, openApiDocument} from './openapi.ts'
 import {ownLayers} from './own-layers.ts'
-import type {Authenticate} from './principal.ts'
 import {createPulse} from './pulse.ts'
-import {type RateLimits, standardRates} from './rate-limit.ts'
-import {type Retention, retentionOf} from './retention.ts'
+import {standardRates} from './rate-limit.ts'
+import {retentionOf} from './retention.ts'
 import type {App} from './routes/http.ts'
 import {routesOf} from './routes/route.ts'
-import type {BlobRoom} from './storage/blob-shelf.ts'
-import type {Store} from './storage/store.ts'
+import type {SyncServerOptions} from './server-options.ts'
 import {repeat, sweepOnce, tellSwept} from './sweep.ts'
 import {serverLog} from './telemetry/log.ts'
 import {createMeters} from './telemetry/meters.ts'
@@ -72,6 +67,7 @@ export type {OpenApiDocument} from './openapi.ts'
 export type {Authenticate, Caller, Owner, Principal} from './principal.ts'
 export type {Rate, RateLimits} from './rate-limit.ts'
 export type {Days, LayerRule, Retention} from './retention.ts'
+export type {SyncServerOptions} from './server-options.ts'
 export type {BlobRoom} from './storage/blob-shelf.ts'
 export type {ErasedMemory, MemoryStore} from './storage/memory-store.ts'
 export {openPgStore} from './storage/pg-store.ts'
@@ -79,78 +75,6 @@ export {type PGliteLike, pgliteSql} from './storage/pglite-sql.ts'
 export {type Opening, type ReopeningOptions, reopeningSql} from './storage/reopening-sql.ts'
 export type {Sql} from './storage/sql.ts'
 export type {Store} from './storage/store.ts'
-
-export type SyncServerOptions = {
-  store: Store
-  authenticate: Authenticate
-  facts: FactSource
-  operations: Operations
-  /** Models of the gateway by the name that devices use; their keys stay here. */
-  models?: Models
-  /** What enters memory, and how the server recalls it. */
-  memory?: MemoryOptions
-  /** How much each tenant may use within a time window. Default: no limit. */
-  budgets?: TenantBudgets
-  environment?: Environment
-  /** Notifies other processes of commits. Default: this process only. */
-  bus?: Bus
-  /** Signed webhooks to call. Default: none. */
-  notify?: {webhooks: readonly Webhook[]}
-  /**
-   * Other processes work on the same database at the same time: what they have under way is left to them until their
-   * leases run out. Default: false, so `start` takes over at once what an earlier process left.
-   */
-  sharesDatabase?: boolean
-  limits?: {
-    /** Maximum bytes of a request body. Default: 1 MiB. */
-    bodyBytes?: number
-    /** Bytes of request bodies held at once: of one subject, and in this process. Default: 32 and 512 MiB. */
-    bodies?: Partial<BodyRoom>
-    /** Maximum bytes of all blobs. Default: 64 MiB per session, 10 GiB per tenant. */
-    blobs?: Partial<BlobRoom>
-    /** Milliseconds between two checks for due work. Default: 5,000. */
-    sweepMs?: number
-    /** Milliseconds between two heartbeats on a live stream. Default: 15,000. */
-    heartbeatMs?: number
-    /** Live streams open at once of one subject and of one tenant in this process. Default: 30 and 10,000. */
-    streams?: Partial<StreamLimits>
-    /** Requests a second, and at once, of one subject and of one tenant in this process. */
-    rates?: Partial<RateLimits>
-    /** Of the model gateway: how long a generation waits for its readers, and how much it may say. */
-    models?: Partial<GatewayLimits>
-  }
-  /** What is kept beside the store: erased and exported with it. */
-  layers?: readonly DataLayer[]
-  roles?: {
-    /** May erase and export for any subject of its tenant, and may read its usage. Default: `operator`. */
-    operator?: string
-    /** May read the audit of its tenant. Default: `auditor`. */
-    auditor?: string
-    /** May publish agents and change the active version. Default: `publisher`. */
-    publisher?: string
-  }
-  /** How long each layer is kept. For the defaults, see `Retention`. */
-  retention?: Partial<Retention>
-  /** When the files of the database hold nothing of what was erased. */
-  erasure?: ErasedFilesOptions
-  /** Other origins whose pages may call this server. Default: none. */
-  cors?: {origins: string[]}
-  /**
-   * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
-   * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
-   */
-  metrics?: {authorise(request: Request): boolean | Promise<boolean>}
-  /**
-   * Gets a line for everything that an operator may have to know, with the fields of the spans and with nothing that a
-   * person, a model or a tool wrote; `jsonLines` of `holdfast/server/node` prints it. Default: no log.
-   */
-  log?: (line: LogLine) => void
-  /**
-   * Told of every fault of the server or of the code it was given, whole, with whatever is in its words; writes to
-   * standard error unless told, or unless there is a `log`.
-   */
-  onFault?: (error: unknown) => void
-}
 
 export type SyncServer = {
   app: App
@@ -182,22 +106,23 @@ export type SyncServer = {
 /**
  * Builds the server that has the last word on order, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` naming the operation, limit, webhook, price, budget or retention that cannot work
+ * @throws HoldfastError `misconfigured` naming every option that is wrong or unknown
  * @example
- * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience}), facts, operations: {}})
+ * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience})})
  * await server.start()
  * const answer = await server.fetch(new Request('http://localhost/healthz'))
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
-  checkOperations(options.operations)
+  checkServerOptions(options)
+  const {facts = noFacts, operations: defined = {}} = options
+  checkOperations(defined)
   const retention = retentionOf(options.retention)
-  const {facts} = options
   const registry = options.metrics ? createRegistry() : null
   const meters = createMeters(registry)
   const environment = options.environment ?? serverEnvironment
   const log = serverLog(options.log, environment)
-  const store = tracedStore(options.store, meters, log, Object.keys(options.operations))
-  const operations = tracedOperations(options.operations, store, meters)
+  const store = tracedStore(options.store, meters, log, Object.keys(defined))
+  const operations = tracedOperations(defined, store, meters)
   const bus = options.bus ?? createBus()
   const tellFault = options.onFault ?? (options.log ? () => undefined : console.error)
   const onFault = (error: unknown, {event = 'server.fault', fields = {}}: FaultPlace = {}) => {
@@ -220,7 +145,6 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
   const layers = [...ownLayers(store), memoryLayer(memory), ...(options.layers ?? [])]
   const eraser = {...context, layers, ...eraserOf(options)}
   const {models = {}, budgets = []} = options
-  checkModels(models, budgets)
   const gateway = new ModelGateway({
     ...context,
     models,

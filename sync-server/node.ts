@@ -1,4 +1,6 @@
 import {createAdaptorServer} from '@hono/node-server'
+import * as z from 'zod'
+import {checkOptions, filledText, havingMethods, pauseMs, valueThat} from '../runtime/protocol/check-options.ts'
 import type {LogLine} from '../runtime/protocol/log-line.ts'
 import type {SyncServer} from './index.ts'
 
@@ -8,10 +10,17 @@ export type NodeHost = {
   close(): Promise<void>
 }
 
+const serverSchema = havingMethods('a server, as createSyncServer returns it', ['fetch', 'start', 'close'])
+/** A port of another type would be the path of a Unix socket. */
+const portSchema = valueThat('a whole number from 0 to 65535', port => {
+  return Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535
+})
+const hostOptions = z.strictObject({port: portSchema, host: filledText.optional(), graceMs: pauseMs.optional()})
+
 /**
  * Serves on Node's own HTTP server, after picking up what an earlier process left open.
  *
- * @throws the system's error when the port is taken
+ * @throws HoldfastError `misconfigured` naming every wrong option, and the system's error when the port is taken
  * @example
  * const host = await serveNode(server, {port: 8787})
  * process.once('SIGTERM', () => void host.close())
@@ -27,6 +36,8 @@ export async function serveNode(
     graceMs?: number
   },
 ): Promise<NodeHost> {
+  checkOptions(serverSchema, server, 'serveNode: server')
+  checkOptions(hostOptions, options, 'serveNode')
   const host = options.host ?? '127.0.0.1'
   const underWay = new Set<Promise<unknown>>()
   const http = createAdaptorServer({
@@ -64,9 +75,10 @@ export async function serveNode(
  * Writes log lines as JSON, one a line, for whatever collects the output of the process.
  *
  * @example
- * const server = createSyncServer({store, authenticate, facts, operations: {}, log: jsonLines()})
+ * const server = createSyncServer({store, authenticate, log: jsonLines()})
  */
 export function jsonLines(out: {write(text: string): unknown} = process.stdout): (line: LogLine) => void {
+  checkOptions(havingMethods('a stream with write', ['write']), out, 'jsonLines')
   return ({time, level, event, message, fields, error}) => {
     const line = {time: new Date(time).toISOString(), level, event, message, ...fields, ...(error && {error})}
     out.write(`${JSON.stringify(line)}\n`)

@@ -1,10 +1,13 @@
 import pg from 'pg'
+import * as z from 'zod'
+import {checkOptions, filledText, functionSchema, positiveMs} from '../runtime/protocol/check-options.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {type LogLine, loggedError, openLog} from '../runtime/protocol/log-line.ts'
 import {withDeadline} from './authority/deadline.ts'
 import {type Bus, createBus, type Poke} from './bus.ts'
 import {type BusMessage, BusOutbox, readBusMessage} from './bus-outbox.ts'
 import {BusPeers} from './bus-peers.ts'
+import {postgresUrl} from './postgres-url.ts'
 
 export type PostgresBusOptions = {
   /** Like `postgres://user:password@host:5432/database`; direct, since a pooler between does not pass on notifications. */
@@ -22,6 +25,13 @@ export interface PostgresBus extends Bus {
   close(): Promise<void>
 }
 
+const busOptions = z.strictObject({
+  url: postgresUrl,
+  channel: filledText.optional(),
+  heartbeatMs: positiveMs.optional(),
+  log: functionSchema.optional(),
+})
+
 /**
  * Carries pokes between the processes on one Postgres, so that each hears at once what another has committed. Besides
  * the pool it holds one connection, which listens and notifies.
@@ -30,12 +40,13 @@ export interface PostgresBus extends Bus {
  * missed something has everything looked at once, be it that its own connection was gone or that another process fell
  * silent without a good-bye, between its commit and its notification perhaps. [SYNC-3]
  *
- * @throws HoldfastError `misconfigured` when nobody answers at the address; never with the password in it
+ * @throws HoldfastError `misconfigured` naming every wrong option, and when nobody answers at the address; never with the password in it
  * @example
  * const bus = await openPostgresBus({url: process.env.DATABASE_URL})
  * const server = createSyncServer({store, authenticate, facts, operations: {}, bus, sharesDatabase: true})
  */
 export async function openPostgresBus(options: PostgresBusOptions): Promise<PostgresBus> {
+  checkOptions(busOptions, options, 'openPostgresBus')
   const bus = new ListeningBus(options)
   await bus.open()
   return bus

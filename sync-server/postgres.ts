@@ -1,6 +1,9 @@
 import pg from 'pg'
+import * as z from 'zod'
+import {amountOf, checkOptions, functionSchema, positiveMs} from '../runtime/protocol/check-options.ts'
 import {HoldfastError} from '../runtime/protocol/errors.ts'
-import {type PostgresPool, type PostgresTimeouts, pgSql} from './storage/postgres-sql.ts'
+import {postgresUrl} from './postgres-url.ts'
+import {type PostgresPool, type PostgresTimeouts, pgSql, timeoutsSchema} from './storage/postgres-sql.ts'
 import type {Sql} from './storage/sql.ts'
 
 export {openPostgresBus, type PostgresBus, type PostgresBusOptions} from './postgres-bus.ts'
@@ -14,11 +17,19 @@ export type OpenedPostgres = {
   close(): Promise<void>
 }
 
+const postgresOptions = z.strictObject({
+  url: postgresUrl,
+  connections: amountOf(1).optional(),
+  connectMs: positiveMs.optional(),
+  timeouts: timeoutsSchema.optional(),
+  onFault: functionSchema.optional(),
+})
+
 /**
  * Connects to a Postgres, 15 or later; any number of stateless server processes may share one.
  *
- * @throws HoldfastError `misconfigured` when the address is none of Postgres or nobody answers there; never with the
- * password in it
+ * @throws HoldfastError `misconfigured` naming every wrong option, and when no Postgres answers at the address; never
+ * with the password in it
  * @example
  * const {sql, close} = await openPostgres({url: process.env.DATABASE_URL})
  * const store = await openPgStore(sql)
@@ -35,8 +46,9 @@ export async function openPostgres(options: {
   /** Called with the error of a connection that broke while nobody used it; the pool replaces it by itself. */
   onFault?: (error: unknown) => void
 }): Promise<OpenedPostgres> {
+  checkOptions(postgresOptions, options, 'openPostgres')
   const pool = new pg.Pool({
-    connectionString: checkedUrl(options.url),
+    connectionString: options.url,
     max: options.connections ?? 10,
     connectionTimeoutMillis: options.connectMs ?? 5000,
     // Node probes ten times, a second apart, after this much silence.
@@ -56,9 +68,4 @@ export async function openPostgres(options: {
     throw new HoldfastError('misconfigured', `Postgres cannot be used at the address given (${code}).`, {cause: error})
   }
   return {sql: pgSql(pool, options.timeouts), pool, close: () => pool.end()}
-}
-
-function checkedUrl(url: string): string {
-  if (/^postgres(ql)?:\/\//.test(url)) return url
-  throw new HoldfastError('misconfigured', 'url: expected an address that begins with "postgres://"')
 }

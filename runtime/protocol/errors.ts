@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import {expectationOf} from './expectation.ts'
+import {fieldFaults} from './field-faults.ts'
 import {redactSecrets, redactText} from './redact-secrets.ts'
 import {thrownWords} from './thrown-words.ts'
 
@@ -127,7 +127,7 @@ export function isOutOfReach(error: unknown): boolean {
 export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const result = checked(schema, value, what)
   if (result.success) return result.data
-  throw badInput(what, result.error, value)
+  throw badInput(what, result.error, value, schema)
 }
 
 /** A getter or proxy of the caller may throw while it is read. */
@@ -139,18 +139,14 @@ function checked<Schema extends z.ZodType>(schema: Schema, value: unknown, what:
   }
 }
 
-export function badInput(what: string, error: z.ZodError, value?: unknown): HoldfastError {
-  const issues = error.issues.slice(0, 8).map(issue => {
-    const {path, expected} = expectationOf(issue, value)
-    return {field: fieldName(path), expected}
-  })
+export function badInput(
+  what: string,
+  error: z.ZodError,
+  value?: unknown,
+  schema: z.ZodType | null = null,
+): HoldfastError {
+  const issues = fieldFaults(error, value, schema)
   const first = issues[0] ?? {field: '', expected: 'a valid value'}
   const where = first.field ? `${what}.${first.field}` : what
   return new HoldfastError('bad_input', `${where}: ${first.expected}`, {details: {what, issues}})
-}
-
-/** A field of a cyclic value has no end, and a key can be as long as a value. */
-function fieldName(path: PropertyKey[]): string {
-  const names = path.map(name => String(name).slice(0, 80))
-  return (names.length > 12 ? [...names.slice(0, 12), '…'] : names).join('.')
 }

@@ -1,6 +1,4 @@
-import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {TenantId} from '../../runtime/protocol/ids.ts'
-import {modelFault} from '../../runtime/protocol/model-fault.ts'
 import type {SpendingLimit, Spent} from '../storage/token-store.ts'
 import type {LanguageModel} from './language-model.ts'
 
@@ -36,7 +34,11 @@ export type TenantBudgets =
 export function offerOf(models: Models, name: string): ModelOffer | null {
   const offer = Object.hasOwn(models, name) ? models[name] : undefined
   if (!offer) return null
-  return typeof offer === 'object' && 'model' in offer ? offer : {model: offer}
+  return isOffer(offer) ? offer : {model: offer}
+}
+
+export function isOffer(value: unknown): value is ModelOffer {
+  return typeof value === 'object' && value !== null && 'model' in value
 }
 
 /** Rounded up, so that a call that cost something never counts as free. */
@@ -58,32 +60,4 @@ export async function limitsFor(budgets: TenantBudgets, tenant: TenantId): Promi
     tokens: tokens ?? null,
     costMicros: cost === undefined ? null : Math.floor(cost * 1_000_000),
   }))
-}
-
-/** @throws HoldfastError `misconfigured` naming the model or budget that cannot work */
-export function checkModels(models: Models, budgets: TenantBudgets): void {
-  for (const name of Object.keys(models)) {
-    const {model, prices} = offerOf(models, name) ?? {}
-    const fault = modelFault(model)
-    if (fault) misconfigured(`models.${name}: ${fault}`)
-    for (const [field, price] of Object.entries(prices ?? {})) {
-      if (!isAmount(price)) misconfigured(`models.${name}.prices.${field}: expected a price of 0 or more, got ${price}`)
-    }
-  }
-  if (typeof budgets === 'function') return
-  for (const [i, {windowMs, tokens, cost}] of budgets.entries()) {
-    if (!Number.isInteger(windowMs) || windowMs < 1) misconfigured(`budgets.${i}.windowMs: expected milliseconds`)
-    if (tokens === undefined && cost === undefined) misconfigured(`budgets.${i}: expected tokens or cost to be bounded`)
-    for (const bound of [tokens, cost]) {
-      if (bound !== undefined && !isAmount(bound)) misconfigured(`budgets.${i}: expected a bound of 0 or more`)
-    }
-  }
-}
-
-function isAmount(value: number): boolean {
-  return Number.isFinite(value) && value >= 0
-}
-
-function misconfigured(message: string): never {
-  throw new HoldfastError('misconfigured', message)
 }

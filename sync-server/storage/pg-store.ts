@@ -17,6 +17,7 @@ import {pgRevocations} from './pg-revocations.ts'
 import {pgSessions} from './pg-sessions.ts'
 import {pgTasks} from './pg-tasks.ts'
 import {pgTokens} from './pg-tokens.ts'
+import {requireSql} from './require-sql.ts'
 import {fileScrubber} from './scrub.ts'
 import type {Sql} from './sql.ts'
 import type {Store} from './store.ts'
@@ -26,10 +27,12 @@ import {tenantWall} from './tenant-wall.ts'
 /**
  * The store on Postgres or PGlite; brings the schema up to date first.
  *
+ * @throws HoldfastError `misconfigured` for anything but a `Sql`
  * @example
  * const store = await openPgStore(pgliteSql(await PGlite.create('./data')))
  */
 export async function openPgStore(sql: Sql): Promise<Store> {
+  requireSql(sql, 'openPgStore')
   await migrate(sql)
   const counted = countedSql(sql)
   const wall = await tenantWall(counted.sql)

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import {checkOptions, havingMethods, positiveMs} from '../../runtime/protocol/check-options.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {withDeadline} from '../authority/deadline.ts'
 import {asUnavailable, unavailable} from './postgres-unavailable.ts'
@@ -38,17 +40,27 @@ const standardTimeouts: PostgresTimeouts = {
   answerMs: 25_000,
 }
 
+const poolSchema = havingMethods('a Pool of pg', ['query', 'connect'])
+
+/** The first three become part of a statement. Zero is no limit there, so it is refused. */
+export const timeoutsSchema = z
+  .strictObject({statementMs: positiveMs, lockMs: positiveMs, idleInTransactionMs: positiveMs, answerMs: positiveMs})
+  .partial()
+
 /**
  * Speaks `Sql` to a Postgres through a pool of `pg` that the host has made and will end. Whatever is no fault of a
  * statement (Postgres down, restarting, silent, full, out of connections) comes as `unavailable`, and never later than
  * the timeouts say. The limits travel with each BEGIN, so that they work through a pooler too and cost no round trip;
  * Postgres ends by them what a process that vanished has left behind.
  *
+ * @throws HoldfastError `misconfigured` naming every wrong option
  * @example
  * const pool = new pg.Pool({connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5000})
  * const store = await openPgStore(pgSql(pool))
  */
 export function pgSql(pool: PostgresPool, timeouts: Partial<PostgresTimeouts> = {}): Sql {
+  checkOptions(poolSchema, pool, 'pgSql')
+  checkOptions(timeoutsSchema, timeouts, 'pgSql: timeouts')
   const connections = new Connections(pool, {...standardTimeouts, ...timeouts})
   return {
     query: (text, params) => connections.use(client => queriesOf(client).query(text, params)),

@@ -1,3 +1,5 @@
+import * as z from 'zod'
+import {checkOptions, functionSchema, positiveMs} from '../../runtime/protocol/check-options.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {type LogLine, loggedError, openLog} from '../../runtime/protocol/log-line.ts'
 import type {Sql} from './sql.ts'
@@ -18,6 +20,13 @@ export type ReopeningOptions = {
   onStopped?: ((error: unknown) => void) | undefined
 }
 
+const reopeningOptions = z.strictObject({
+  log: functionSchema.optional(),
+  pauseMs: positiveMs.optional(),
+  longestPauseMs: positiveMs.optional(),
+  onStopped: functionSchema.optional(),
+})
+
 /**
  * A `Sql` over a PGlite that stops at its first fault, say a full disk. From then on every call is refused as
  * `unavailable`, until the database could be opened again, which is tried with growing pauses.
@@ -32,6 +41,8 @@ export async function reopeningSql(
   open: Opening,
   options: ReopeningOptions = {},
 ): Promise<{sql: Sql; close(): Promise<void>}> {
+  checkOptions(functionSchema, open, 'reopeningSql: open')
+  checkOptions(reopeningOptions, options, 'reopeningSql')
   const reopening = new Reopening(open, options)
   await reopening.open()
   return {

@@ -15,7 +15,8 @@ import {testDevice} from './support/device.ts'
 
 const database = testDatabase()
 const secret = 'a secret of at least thirty-two bytes'
-const claims = {secret, issuer: 'https://desk.example', audience: 'holdfast', tenant: 'acme', subject: 'ana'}
+const issue = {secret, issuer: 'https://desk.example', audience: 'holdfast'}
+const claims = {...issue, tenant: 'acme', subject: 'ana'}
 const faults: unknown[] = []
 let server: SyncServer
 let trusting: SyncServer
@@ -29,7 +30,7 @@ beforeAll(() => {
   }
   const options = {store: database.store, facts, operations: {}, onFault: (error: unknown) => faults.push(error)}
   server = underContract(
-    createSyncServer({...options, authenticate: jwtAuth(claims), cors: {origins: ['https://page.example']}}),
+    createSyncServer({...options, authenticate: jwtAuth(issue), cors: {origins: ['https://page.example']}}),
   )
   trusting = underContract(createSyncServer({...options, authenticate: trustingAuth}))
 })
@@ -89,13 +90,13 @@ describe('tokens', () => {
     ['audience', 42],
     ['secret', new Date(0)],
   ])('[ID-4] jwtAuth is refused with %s %s, which would take tokens of other services', (name, value) => {
-    expect(() => jwtAuth({...claims, [name]: value} as never)).toThrow(
+    expect(() => jwtAuth({...issue, [name]: value} as never)).toThrow(
       expect.objectContaining({code: 'misconfigured', message: expect.stringContaining(name)}),
     )
   })
 
   test('a secret too short to be one is a misconfiguration', () => {
-    expect(() => jwtAuth({...claims, secret: 'short'})).toThrow(HoldfastError)
+    expect(() => jwtAuth({...issue, secret: 'short'})).toThrow(HoldfastError)
   })
 })
 

@@ -138,7 +138,11 @@ describe('limits of a tool', () => {
   })
 
   test.each<[string, Parameters<typeof servers.desk.operation>[0], RegExp]>([
-    ['no number', {limits: [{kind: 'rate', starts: 0, inMs: 1}]}, /expected a number above zero as starts of "rate"/],
+    [
+      'no number',
+      {limits: [{kind: 'rate', starts: 0, inMs: 1}]},
+      /limits\.0\.starts: expected a number of more than 0, got 0/,
+    ],
     ['an amount nobody can read', {limits: [{kind: 'single', amount: 5}]}, /"single" needs a function amount/],
   ])('a limit with %s is a misconfiguration, said at once', (_, over, message) => {
     expect(() => servers.server({operations: servers.desk.operation(over)})).toThrow(message)
