@@ -11,7 +11,7 @@ export const errorMeanings = {
   bad_input: 'A value did not match what this call expects.',
   unauthenticated: 'The request carries no valid token.',
   token_expired: 'The token has expired; ask for a new one and try again.',
-  other_person: 'The request names one person, but its token or cookie belongs to another.',
+  other_person: 'The request or the files on this device belong to another person.',
   rate_limited: 'Too many requests; the details say how long to wait.',
   forbidden: 'The caller may not do this.',
   not_found: 'No such record, or it belongs to somebody else.',

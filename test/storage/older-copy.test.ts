@@ -218,6 +218,19 @@ describe('a folder that was changed while nobody had it open', () => {
     },
   )
 
+  test('[LOG-9] a link to nowhere in the place of the database is refused in words for a device', async () => {
+    const earlier = await device('device')
+    await earlier.close()
+    await rm(at('device/postgres'), {recursive: true})
+    await symlink('nowhere', at('device/postgres'))
+    const error = await device('device').catch((error: unknown) => error)
+    expect(error).toMatchObject({
+      code: 'database_damaged',
+      message: expect.stringContaining('remove what is in the way'),
+    })
+    expect(String(error)).not.toContain('onDamage')
+  })
+
   test('[LOG-8] files of a newer Postgres are refused and stay as they are', async () => {
     const earlier = await device('device')
     await earlier.close()

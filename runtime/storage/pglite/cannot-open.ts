@@ -36,7 +36,8 @@ const codes = {
 
 /** `reason` is a whole sentence without its full stop. Nothing was changed in the folder. */
 export function cannotOpen(folder: string, fault: OpenFault, reason: string, cause?: unknown): HoldfastError {
-  return new HoldfastError(codes[fault], `The database in ${folder} cannot be opened: ${reason}. ${waysOn(fault)}`, {
+  const message = `The database in ${folder} cannot be opened: ${reason}. Nothing was changed. ${waysOn(fault)}`
+  return new HoldfastError(codes[fault], message, {
     details: {folder, fault, reason},
     cause,
   })
@@ -48,21 +49,29 @@ export function mayBeginAnew(error: unknown): error is HoldfastError {
   return typeof error.details.fault === 'string'
 }
 
+/** The same error in the words for a device, which begins anew by itself where that is possible. */
+export function ofDevice(error: unknown): unknown {
+  if (!mayBeginAnew(error)) return error
+  const {folder, reason} = error.details
+  const message = `The database in ${folder} cannot be opened, and no new one can take its place: ${reason}. Restore the folder from a backup, or remove what is in the way.`
+  return new HoldfastError(error.code, message, {details: error.details, cause: error})
+}
+
 function waysOn(fault: OpenFault): string {
   switch (fault) {
     case 'unreadable':
-      return 'Nothing was changed. Give this process access to the file, or restore the folder from a backup.'
+      return 'Give this process access to the file, or restore the folder from a backup.'
     case 'no_room':
-      return 'Nothing was changed. Make room on the disk.'
+      return 'Make room on the disk.'
     case 'no_memory':
-      return 'Nothing was changed. Give this process more memory.'
+      return 'Give this process more memory.'
     case 'newer':
-      return 'Nothing was changed. Start the newer build that wrote it.'
+      return 'Start the newer build that wrote it.'
     case 'version':
     case 'layout':
-      return "Nothing was changed. Start the build that wrote it, restore a backup of this build, or begin anew with `onDamage: 'begin_anew'`."
+      return "Start the build that wrote it, restore a backup of this build, or begin anew with `onDamage: 'begin_anew'`."
     default:
-      return "Nothing was changed. Restore the folder from a backup, or begin anew with `onDamage: 'begin_anew'`."
+      return "Restore the folder from a backup, or begin anew with `onDamage: 'begin_anew'`."
   }
 }
 

@@ -6,6 +6,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
 import {type RecoveryCause, recoveryCauseSchema} from '../../protocol/recovery.ts'
 import type {Handle} from '../one-file/handle.ts'
 import {outboxFiles} from '../outbox/outbox-files.ts'
+import {ofDevice} from './cannot-open.ts'
 import {unreadable} from './check-files.ts'
 import type {DeviceDatabase, Previous} from './device-database.ts'
 import {nodeHandle} from './node-handle.ts'
@@ -52,7 +53,7 @@ export async function openDeviceFolder(dataDir: string, onStopped?: Stopped): Pr
       if (fault !== 'other_database') await writeFile(join(folder, salvageFile), JSON.stringify(salvage))
       await rm(join(folder, suspectFile), {force: true})
     },
-  })
+  }).catch(error => Promise.reject(ofDevice(error)))
   try {
     await rm(join(folder, suspectFile), {force: true})
     const previous = await previousIn(folder)
