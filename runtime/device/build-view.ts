@@ -1,6 +1,7 @@
 import type {LoopState} from '../loop/run-loop.ts'
 import type {Divergence} from '../protocol/divergence.ts'
 import {erasedSentence} from '../protocol/erasure.ts'
+import {isStorageFault} from '../protocol/errors.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
 import type {OpenOperation} from '../protocol/open-operations.ts'
 import {type LocalRecords, passportOf} from '../protocol/passport.ts'
@@ -62,7 +63,8 @@ export function buildSessionView(parts: ViewParts): SessionView {
     divergence,
     syncFault,
     head: record.confirmed.head,
-    storageFault: loop.fault ? loop.fault.message : null,
+    fault: loop.fault && {code: loop.fault.code, message: loop.fault.message},
+    storageFault: loop.fault && isStorageFault(loop.fault) ? loop.fault.message : null,
     erased: parts.erased && erasedOf(parts.erased),
   }
 }

@@ -1,6 +1,6 @@
 import type {NextStep} from '../loop/next-step.ts'
 import type {RunLoop} from '../loop/run-loop.ts'
-import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
+import {HoldfastError, isOutOfReach, isStorageFault} from '../protocol/errors.ts'
 import type {DeviceId} from '../protocol/ids.ts'
 import {type LoggedError, type LogLine, loggedError, openLog, refusedByCode} from '../protocol/log-line.ts'
 import type {Recovery} from '../protocol/recovery.ts'
@@ -63,7 +63,9 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
         const fields = {...fieldsOf(session.state), 'holdfast.retryable': String(retryable)}
         log('run.failed', fields, failures.get(session))
       })
-      onFault(loop, fault => log('storage.fault', fieldsOf(session.state), loggedError(fault)))
+      onFault(loop, fault =>
+        log(isStorageFault(fault) ? 'storage.fault' : 'session.stopped', fieldsOf(session.state), loggedError(fault)),
+      )
     },
     refusedForGood: (state, error) => log('sync.refused', fieldsOf(state), loggedError(error)),
     rejected: (state, verdicts) => {

@@ -86,16 +86,28 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
+      // A change during the last look may have found the loop at rest.
+      if (!this.#state.working) this.#become({...this.#state, working: true})
       // Missing events may record finished work, so nothing starts on a partial record. [LOG-9]
       if (this.parts.log.isBehind) {
         this.#rest({for: 'server', why: behind})
         continue
       }
-      const here = await this.#here()
-      const step = nextStep(this.parts.log.state, here)
+      const step = await this.#nextStep()
+      if (!step) continue
       if (step.do === 'idle') this.#rest(null)
       else if (step.do === 'wait') this.#wait(step)
       else await this.#attempt(step)
+    }
+  }
+
+  /** Null when the records or agents that the choice depends on cannot be read. */
+  async #nextStep(): Promise<NextStep | null> {
+    try {
+      return nextStep(this.parts.log.state, await this.#here())
+    } catch (error) {
+      this.#stop(HoldfastError.from(error))
+      return null
     }
   }
 
@@ -155,18 +167,22 @@ export class RunLoop {
     }
   }
 
-  /** Storage that cannot be written cannot record its own failure: then the fault is shown instead. */
+  /** A failure that cannot be recorded is shown instead: no run is active, or the storage cannot be written. */
   async #fail(error: HoldfastError, before: SessionState): Promise<void> {
     if (this.#closed) return
     try {
-      if (!isActive(before.run)) throw error
+      if (!isActive(before.run)) return this.#stop(error)
       await this.#performer.fail(error, before)
       this.#again = true
     } catch (caught) {
-      const second = HoldfastError.from(caught)
+      const second = HoldfastError.from(caught, 'not_durable')
       if (this.#wasOvertaken(second, before)) this.#again = true
-      else this.#become({working: false, waiting: null, fault: second})
+      else this.#stop(second)
     }
+  }
+
+  #stop(fault: HoldfastError): void {
+    this.#become({working: false, waiting: null, fault})
   }
 
   /** The log moved on while the step was under way and no longer takes its outcome: look again. */

@@ -59,6 +59,8 @@ export interface Session {
   /**
    * Resolves when nothing is left to do on this device: idle, ended, or waiting for a person, another device or an
    * unreachable server.
+   *
+   * @throws HoldfastError the view's `fault` when the agent cannot continue: `not_durable` only if storage failed
    */
   settled(): Promise<SessionView>
   /** Calls `listener` with the current view and after every change. Returns an unsubscribe function. */
@@ -238,9 +240,9 @@ async function latestDivergence(service: RuntimeService, id: SessionId): Promise
 function firstSettled(subscribe: (listener: (view: SessionView) => void) => () => void): Promise<SessionView> {
   return new Promise((resolve, reject) => {
     const stop = subscribe(view => {
-      if (view.storageFault) reject(new HoldfastError('not_durable', view.storageFault))
-      else if (view.settled) resolve(view)
-      else return
+      if (!view.settled) return
+      if (view.fault) reject(new HoldfastError(view.fault.code, view.fault.message))
+      else resolve(view)
       // The first view may come before `subscribe` has returned.
       queueMicrotask(() => stop())
     })

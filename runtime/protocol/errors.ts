@@ -100,6 +100,11 @@ export class HoldfastError extends Error {
   }
 }
 
+/** Whether a write of this device could not be stored. After `peer_gone`, its outcome is unknown. */
+export function isStorageFault(error: unknown): boolean {
+  return HoldfastError.is(error, 'not_durable', 'storage_full', 'database_damaged', 'database_locked', 'peer_gone')
+}
+
 /**
  * Whether the request failed only because the server could not be reached or did not accept the caller now. The same
  * request may succeed later.

@@ -1,4 +1,5 @@
 import type {Divergence} from './divergence.ts'
+import type {ErrorCode} from './errors.ts'
 import type {RunId, SessionId} from './ids.ts'
 import type {OpenOperation} from './open-operations.ts'
 import type {Passport} from './passport.ts'
@@ -52,7 +53,12 @@ export type SessionView = {
   /** Why the server permanently refuses this session, or null. */
   syncFault: string | null
   head: number
-  /** The write that could not be made durable, or null. */
+  /**
+   * Why the agent cannot continue here although nothing is waited for: a next step failed and the failure could not be
+   * recorded in the session. Null otherwise. The step is tried again after the next change.
+   */
+  fault: {code: ErrorCode; message: string} | null
+  /** The message of `fault` if a write could not be made durable, or null. */
   storageFault: string | null
   /** The session was erased: nothing of it is left here, and nothing can be added. */
   erased: Erased | null

@@ -9,6 +9,7 @@ import type {DurableEvent} from '../protocol/transcript.ts'
 import type {AgentListing} from '../protocol/wire.ts'
 import type {DeviceStore, SessionRecord, StoredDocument, UnitOfWork} from './device-store.ts'
 import {migrate} from './migrate.ts'
+import {notDurable} from './not-durable.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {claimLocalEvents} from './pglite-claim.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
@@ -39,7 +40,13 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     sessions: async () =>
       (await rows<SessionRow>(db, `${selectSession} order by updated_at desc, id desc`)).map(toRecord),
     session: id => sessionOf(db, id),
-    transaction: async work => await db.transaction(tx => work(unitOfWork(tx))),
+    async transaction(work) {
+      try {
+        return await db.transaction(tx => work(unitOfWork(tx)))
+      } catch (error) {
+        throw notDurable(error)
+      }
+    },
     read: (session, limit, kinds) => read(db, session, {limit, kinds: kinds ?? null, upTo: endOfLog}),
     window: (session, asked) => readWindow(db, session, asked),
     outcomesAfter: (session, event, limit) => outcomesAfter(db, session, event, limit),

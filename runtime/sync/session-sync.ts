@@ -48,7 +48,7 @@ export async function syncSession(
     const lacking = lackingBlobs(verdicts)
     for (const id of lacking) await store.markBlob(log.id, id, 'unsent')
     if (lacking.length > 0 && sentAgain) {
-      throw new HoldfastError('not_durable', `the server lacks the bytes of ${lacking.join(', ')}, which it was sent`)
+      throw new HoldfastError('internal', `the server lacks the bytes of ${lacking.join(', ')}, which it was sent`)
     }
     if (lacking.length > 0) {
       sentAgain = true

@@ -1,4 +1,6 @@
+import {HoldfastError} from '../../runtime/index.ts'
 import type {Connection, SessionView} from '../runtime-types.ts'
+import {problemOf} from '../words/problem.ts'
 import {boundWords, lateCorrection, waitingWords} from '../words/session.ts'
 import {Banner} from './banner.tsx'
 
@@ -24,6 +26,7 @@ export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOfflin
           This device could not save: {view.storageFault}. Copy what you need before you close the page.
         </Banner>
       )}
+      {view.fault && !view.storageFault && <Stopped {...view.fault} />}
       {view.syncFault && (
         <Banner tone="bad">
           The server does not take this conversation: {view.syncFault.replace(/\.$/, '')}. Everything stays on this
@@ -60,6 +63,22 @@ export function RunFoot({view, connection, onRetry, onTakeOver, onContinueOfflin
       )}
       {waiting && <p className="waiting-for">{waiting}</p>}
     </div>
+  )
+}
+
+/** The next message or reload tries again. */
+function Stopped({code, message}: NonNullable<SessionView['fault']>) {
+  const {words, details} = problemOf(new HoldfastError(code, message))
+  return (
+    <Banner tone="bad">
+      The assistant cannot answer: {words}
+      {details && (
+        <details className="banner-details">
+          <summary>Details</summary>
+          {details}
+        </details>
+      )}
+    </Banner>
   )
 }
 
