@@ -33,7 +33,7 @@ import {localSubject} from '../protocol/person.ts'
 import {isActive} from '../protocol/run.ts'
 import {policyOf} from '../protocol/session.ts'
 import type {Connection} from '../protocol/session-view.ts'
-import {textStart} from '../protocol/text.ts'
+import {shortened} from '../protocol/text.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore} from '../storage/device-store.ts'
 import type {DeviceMemoryStore} from '../storage/memory-store.ts'
@@ -321,8 +321,7 @@ class DeviceRuntime {
   #opening({agent, title, policy = 'steer'}: NewSession): DataOf<'session.opened'> {
     const names = [...new Set(this.parts.hosts.map(host => host.agent.name))]
     if (names.includes(agent)) return {agent, policy, ...(title && {title})}
-    const named = agent.length > 80 ? `${textStart(agent, 80)}…` : agent
-    const message = `openSession.agent: this build has no agent named ${JSON.stringify(named)}, it has ${names.join(', ')}`
+    const message = `openSession.agent: this build has no agent named ${JSON.stringify(shortened(agent, 80))}, it has ${names.join(', ')}`
     throw new HoldfastError('bad_input', message, {details: {field: 'agent', expected: names}})
   }
 

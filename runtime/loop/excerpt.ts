@@ -1,5 +1,6 @@
 import {estimateTokens} from '../protocol/estimate-tokens.ts'
 import type {Json} from '../protocol/json.ts'
+import {textEnd, textStart} from '../protocol/text.ts'
 
 /** Sizes in tokens to which long texts are cut. There are few, so that a prompt keeps its prefix from step to step. */
 export const excerptSizes = [8192, 4096, 2048, 1024, 512, 256, 128, 64] as const
@@ -27,8 +28,8 @@ export function excerptText(text: string, tokens: number | undefined): string {
   let room = Math.floor(text.length * share)
   for (;;) {
     const [head, tail] = [Math.ceil(room * 0.75), Math.floor(room * 0.25)]
-    const start = text.slice(0, head).replace(/[\ud800-\udbff]$/, '')
-    const end = tail === 0 ? '' : text.slice(-tail).replace(/^[\udc00-\udfff]/, '')
+    const start = textStart(text, head)
+    const end = textEnd(text, tail)
     const shown = `${start} [… ${text.length} characters in all, the middle is left out; ask for a smaller part to read more …] ${end}`
     if (room < 16 || estimateTokens(shown) <= tokens) return shown
     room = Math.floor(room * 0.8)

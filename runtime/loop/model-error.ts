@@ -2,6 +2,7 @@ import {contextOverflow} from '../protocol/context-overflow.ts'
 import {type ErrorDetails, HoldfastError} from '../protocol/errors.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
 import {retryAfterMs} from '../protocol/retry-after.ts'
+import {textStart} from '../protocol/text.ts'
 import {thrownWords} from '../protocol/thrown-words.ts'
 
 /** Converts an error that a model threw or streamed. `now`: milliseconds since 1970. */
@@ -9,7 +10,7 @@ export function modelError(error: unknown, now: number): HoldfastError {
   if (HoldfastError.is(error, 'too_large')) return overflowed(error)
   if (error instanceof HoldfastError) return error
   // Secrets are redacted before the text is cut: half a key would not be recognised. [VIEW-5]
-  const message = redactText(thrownWords(error)).slice(0, 1000)
+  const message = textStart(redactText(thrownWords(error)), 1000)
   return new HoldfastError('model_failed', message, {cause: error, details: detailsOf(error, now)})
 }
 

@@ -1,5 +1,6 @@
 import {type Json, jsonBytes, jsonObjectSchema} from '../protocol/json.ts'
 import type {ReplyPart} from '../protocol/run.ts'
+import {textStart} from '../protocol/text.ts'
 import {limits} from '../protocol/version.ts'
 
 export type OpaquePart = Extract<ReplyPart, {type: 'opaque'}>
@@ -13,7 +14,7 @@ export function opaquePart(part: {readonly type: string; readonly [field: string
   const metadata = jsonObjectSchema.safeParse(providerMetadata)
   return {
     type: 'opaque',
-    kind: type.slice(0, 100) || 'unnamed',
+    kind: textStart(type, 100) || 'unnamed',
     value: storable(rest),
     ...(metadata.success && {providerMetadata: metadata.data}),
   }

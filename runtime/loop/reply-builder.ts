@@ -4,6 +4,7 @@ import type {DataOf} from '../protocol/event.ts'
 import {type Json, jsonObjectSchema, jsonSchema} from '../protocol/json.ts'
 import {countedUsage, isCutStream} from '../protocol/model-finish.ts'
 import type {ReplyPart} from '../protocol/run.ts'
+import {textStart} from '../protocol/text.ts'
 import type {ToolContract} from '../protocol/tool.ts'
 import type {ModelStreamPart} from './language-model.ts'
 import {opaquePart} from './opaque-part.ts'
@@ -112,11 +113,11 @@ export class ReplyBuilder {
     return {
       type: 'call',
       call: this.call.environment.id('call'),
-      providerCall: typeof part.toolCallId === 'string' ? part.toolCallId.slice(0, 500) : '',
+      providerCall: typeof part.toolCallId === 'string' ? textStart(part.toolCallId, 500) : '',
       // An impossible tool name becomes a fault that the model can correct; the reply is kept.
-      tool: name.slice(0, 100) || 'unnamed',
+      tool: textStart(name, 100) || 'unnamed',
       input,
-      ...(fault && {fault: fault.slice(0, 2000)}),
+      ...(fault && {fault: textStart(fault, 2000)}),
       ...metadataOf(part.providerMetadata),
     }
   }

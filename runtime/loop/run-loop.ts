@@ -67,8 +67,8 @@ export class RunLoop {
     if (this.#closed) return
     this.#again = true
     // Set before the drive starts: it may take its first look before this line would otherwise have run.
+    if (!this.#state.working) this.#become({...this.#state, working: true})
     if (this.#driving) return
-    this.#become({...this.#state, working: true})
     this.#driving = this.#drive().finally(() => {
       this.#driving = null
       if (this.#again) this.wake()
@@ -86,8 +86,6 @@ export class RunLoop {
   async #drive(): Promise<void> {
     while (this.#again && !this.#closed) {
       this.#again = false
-      // A change during the last look may have found the loop at rest.
-      if (!this.#state.working) this.#become({...this.#state, working: true})
       // Missing events may record finished work, so nothing starts on a partial record. [LOG-9]
       if (this.parts.log.isBehind) {
         this.#rest({for: 'server', why: behind})
@@ -182,7 +180,7 @@ export class RunLoop {
   }
 
   #stop(fault: HoldfastError): void {
-    this.#become({working: false, waiting: null, fault})
+    this.#become({working: this.#again, waiting: null, fault})
   }
 
   /** The log moved on while the step was under way and no longer takes its outcome: look again. */
@@ -191,7 +189,8 @@ export class RunLoop {
   }
 
   #rest(waiting: Waiting | null): void {
-    this.#become({working: false, waiting, fault: null})
+    // After a change during the last look, the loop looks again and is not at rest.
+    this.#become({working: this.#again, waiting, fault: null})
   }
 
   /** A sleeping run is woken by this device's clock, or by the next look when that was slept through. */

@@ -4,7 +4,7 @@ import type {EventOf} from '../protocol/event.ts'
 import {type Transform, viewBuilder} from '../protocol/manifest.ts'
 import {redactSecrets, redactText} from '../protocol/redact-secrets.ts'
 import type {Slots} from '../protocol/slots.ts'
-import {wellFormed} from '../protocol/text.ts'
+import {textStart, wellFormed} from '../protocol/text.ts'
 import {charactersOf, viewShares} from './view-budget.ts'
 import type {MemoryItem} from './view-memory.ts'
 
@@ -81,7 +81,7 @@ function told({text, source}: MemoryItem): string {
 export function cutText(text: string, characters: number): string {
   if (text.length <= characters) return text
   const note = ` [${text.length} characters, cut here]`
-  const kept = text.slice(0, Math.max(0, characters - note.length)).replace(/[\ud800-\udbff]$/, '')
+  const kept = textStart(text, characters - note.length)
   return kept + note
 }
 

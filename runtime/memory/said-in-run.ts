@@ -1,6 +1,7 @@
 import type {LoggedEvent} from '../protocol/event.ts'
 import type {RunId} from '../protocol/ids.ts'
 import {redactText} from '../protocol/redact-secrets.ts'
+import {textStart} from '../protocol/text.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import type {SaidLine} from './extractor.ts'
 
@@ -29,7 +30,7 @@ export function saidInRun(events: readonly DurableEvent[], run: RunId): SaidLine
 function lineOf(event: LoggedEvent, run: RunId): SaidLine | null {
   if ('unreadable' in event) return null
   const line = (from: SaidLine['from'], text: string): SaidLine | null => {
-    const clean = redactText(text).trim().slice(0, readCharacters)
+    const clean = textStart(redactText(text).trim(), readCharacters)
     return clean === '' ? null : {event: event.id, session: event.session, from, text: clean, at: event.at}
   }
   if (event.kind === 'message.posted') return line('person', event.data.text)

@@ -1,6 +1,6 @@
 import type {Event, LoggedEvent} from './event.ts'
 import type {CallId, EventId, OperationId, SessionId} from './ids.ts'
-import {textStart} from './text.ts'
+import {shortened, textEnd} from './text.ts'
 import type {Effect} from './tool.ts'
 
 /** What a person can do with work that was done apart: a branch of its own, a message about it, or nothing. [CUS-4] */
@@ -78,18 +78,18 @@ export function mergeText(parts: {before: readonly LoggedEvent[]; events: readon
     .filter(isKind('tool.returned'))
     .filter(({data}) => data.outcome === 'ok')
     .map(
-      ({data}) => `- ${calls.get(data.call)?.tool ?? 'A tool'} returned ${beginning(JSON.stringify(data.output), 500)}`,
+      ({data}) => `- ${calls.get(data.call)?.tool ?? 'A tool'} returned ${shortened(JSON.stringify(data.output), 500)}`,
     )
   const said = wordsOf(parts.events).at(-1)
   const lines = [
     'While one of my devices was apart from this conversation, the agent worked on it there. Only this came of it:',
-    ...(said ? [`- The agent said: ${beginning(said, 2000)}`] : []),
+    ...(said ? [`- The agent said: ${shortened(said, 2000)}`] : []),
     ...returned,
     ...parts.events
       .filter(isKind('operation.proposed'))
       .map(({data}) => `- ${data.tool} was proposed there and never executed.`),
   ]
-  return beginning(lines.join('\n'), mergedCharacters)
+  return shortened(lines.join('\n'), mergedCharacters)
 }
 
 function callsOf(events: readonly LoggedEvent[]): Map<CallId, Call> {
@@ -123,9 +123,5 @@ function isKind<K extends Event['kind']>(kind: K) {
 }
 
 function ending(text: string, characters: number): string {
-  return text.length > characters ? `…${text.slice(-characters)}` : text
-}
-
-function beginning(text: string, characters: number): string {
-  return text.length > characters ? `${textStart(text, characters)}…` : text
+  return text.length > characters ? `…${textEnd(text, characters)}` : text
 }

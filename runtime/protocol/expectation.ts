@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import {textStart} from './text.ts'
 
 /** Where a value is wrong, and what was expected there. */
 export type Expectation = {path: PropertyKey[]; expected: string}
@@ -48,7 +49,7 @@ function classOf(value: object): string {
   const name = quietly(
     () => (Object.getPrototypeOf(value) as {constructor?: {name?: unknown}} | null)?.constructor?.name,
   )
-  return typeof name === 'string' && name !== '' && name !== 'Object' ? `a ${name.slice(0, 40)}` : 'an object'
+  return typeof name === 'string' && name !== '' && name !== 'Object' ? `a ${textStart(name, 40)}` : 'an object'
 }
 
 function valueAt(input: unknown, path: PropertyKey[]): unknown {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import {expectationOf} from './expectation.ts'
+import {textStart} from './text.ts'
 
 /** One wrong field of a value, and what was expected there. */
 export type FieldFault = {field: string; expected: string}
@@ -33,7 +34,7 @@ export function countFaults(error: z.ZodError): number {
 
 /** A field of a cyclic value has no end, and a key can be as long as a value. */
 function fieldName(path: PropertyKey[]): string {
-  const names = path.map(name => String(name).slice(0, 80))
+  const names = path.map(name => textStart(String(name), 80))
   return (names.length > 12 ? [...names.slice(0, 12), '…'] : names).join('.')
 }
 

@@ -1,9 +1,11 @@
+import {textStart} from './text.ts'
+
 const expected = 'expected a language model of the AI SDK provider specification v3 or v4'
 
 /** Returns why a value is not a model of the provider specification v3 or v4; null when it is one. */
 export function modelFault(model: unknown): string | null {
   if (typeof model === 'string') {
-    return `${expected}, got the name ${JSON.stringify(model.slice(0, 100))}; create the model with a provider package`
+    return `${expected}, got the name ${JSON.stringify(textStart(model, 100))}; create the model with a provider package`
   }
   if ((typeof model !== 'object' && typeof model !== 'function') || model === null) {
     return `${expected}, got ${model === null ? 'null' : typeof model}`

@@ -30,3 +30,14 @@ export function wellFormed(text: string): string {
 export function textStart(text: string, most: number): string {
   return text.length <= most ? text : text.slice(0, Math.max(0, most)).replace(/[\ud800-\udbff]$/, '')
 }
+
+/** Returns at most `most` characters from the end of a text, without splitting a surrogate pair. */
+export function textEnd(text: string, most: number): string {
+  if (text.length <= most) return text
+  return most <= 0 ? '' : text.slice(-most).replace(/^[\udc00-\udfff]/, '')
+}
+
+/** Returns a text of at most `most` characters unchanged, and otherwise its start and "…". */
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${textStart(text, most)}…` : text
+}

@@ -20,11 +20,11 @@ import {refusalError} from '../protocol/refusal.ts'
 import {initialSession, type SessionState} from '../protocol/session.ts'
 import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
 import {tellListeners} from '../protocol/tell-listeners.ts'
-import {textStart} from '../protocol/text.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import {limits} from '../protocol/version.ts'
 import type {DeviceStore, ErasedSession, Projection, SessionRecord, UnitOfWork} from './device-store.ts'
 import {fencedOff, foldPending, followOn} from './fold-log.ts'
+import {messageExcerpt} from './message-excerpt.ts'
 import {readStored} from './read-stored.ts'
 
 export type Rejection = {id: EventId; reason: string}
@@ -376,7 +376,7 @@ export class SessionLog {
 
   #touched(record: SessionRecord, events: readonly LoggedEvent[]): SessionRecord {
     const said = events.findLast(event => event.kind === 'message.posted' && !('unreadable' in event))
-    const excerpt = said ? excerptOf(String((said.data as {text?: unknown}).text)) : record.excerpt
+    const excerpt = said ? messageExcerpt(said.data) : record.excerpt
     return {...record, excerpt, updatedAt: this.environment.now()}
   }
 
@@ -409,8 +409,4 @@ function sameDraft(draft: Draft, event: LoggedEvent): boolean {
     draft.kind === event.kind &&
     JSON.stringify(draft.data) === JSON.stringify((eventContent(event as Envelope) as {data: unknown}).data)
   )
-}
-
-function excerptOf(text: string): string {
-  return text.length > limits.excerptCharacters ? `${textStart(text, limits.excerptCharacters)}…` : text
 }

@@ -1,4 +1,5 @@
 import type {LanguageModelV3, LanguageModelV3StreamPart} from '@ai-sdk/provider'
+import {textStart} from '../protocol/text.ts'
 
 /** What goes wrong with one call of a provider; `null` leaves it as it is. */
 export type ModelTrouble = null | {fails: unknown} | 'breaks off' | 'garbles its calls'
@@ -34,7 +35,7 @@ function troubled(
       if (trouble === 'breaks off' && part.type === 'finish') return
       // Half of it, as from a model that ran out of room.
       if (trouble === 'garbles its calls' && part.type === 'tool-call') {
-        out.enqueue({...part, input: part.input.slice(0, Math.max(1, part.input.length / 2))})
+        out.enqueue({...part, input: textStart(part.input, Math.max(1, part.input.length / 2))})
       } else out.enqueue(part)
     },
   })

@@ -82,7 +82,7 @@ function readProposal(value: unknown): Screened {
 
 function idOf(value: unknown): string {
   const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null
-  return typeof id === 'string' ? id.slice(0, 100) : ''
+  return typeof id === 'string' ? textStart(id, 100) : ''
 }
 
 function rejected(id: string, error: HoldfastError): MemoryProposalVerdict {

@@ -10,6 +10,7 @@ import {
   type ServerKind,
 } from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
 import type {EventVerdict} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import {contentHash} from './hash.ts'
@@ -73,7 +74,7 @@ export function rejected(id: string, error: HoldfastError): EventVerdict {
 
 function idOf(value: unknown): string {
   const named = typeof value === 'object' && value !== null && 'id' in value ? value.id : ''
-  return typeof named === 'string' ? named.slice(0, 200) : ''
+  return typeof named === 'string' ? textStart(named, 200) : ''
 }
 
 /** Pure: what is wrong with an event as the device sent it, whatever the session's state. */

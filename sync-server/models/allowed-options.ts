@@ -1,5 +1,6 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
 import type {ModelAllowance} from './config.ts'
 import type {CallOptions} from './language-model.ts'
 
@@ -23,7 +24,7 @@ export function allowedOptions(options: CallOptions, allow: ModelAllowance = {})
   const mostTokens = allow.maxOutputTokens ?? defaultOutputTokens
   const tokens = maxOutputTokens === undefined ? allow.maxOutputTokens : Math.min(maxOutputTokens, mostTokens)
   const own = allowedProviderOptions(providerOptions, allow)
-  const stops = stopSequences?.slice(0, mostStops).map(stop => stop.slice(0, longestStop))
+  const stops = stopSequences?.slice(0, mostStops).map(stop => textStart(stop, longestStop))
   return {
     ...rest,
     prompt: prompt.map(plainMessage),

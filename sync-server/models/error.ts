@@ -3,6 +3,7 @@ import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {type ModelFailure, type ModelFailureReason, modelFailureReasons} from '../../runtime/protocol/model-call.ts'
 import {redactText} from '../../runtime/protocol/redact-secrets.ts'
 import {retryAfterMs} from '../../runtime/protocol/retry-after.ts'
+import {textStart} from '../../runtime/protocol/text.ts'
 
 /** What a device is told of each kind of failure: a provider's own words may name keys, organisations and addresses. */
 const messages: Record<ModelFailureReason, string> = {
@@ -50,7 +51,7 @@ export function failureDetail(error: unknown): {system: string; words?: string} 
   const code = codeIn(error)
   const system = [typeof status === 'number' ? String(status) : '', code].filter(text => text !== '').join(' ')
   const aboutPrompt = typeof status !== 'number' || status === 400 || status === 413 || status === 422
-  const words = error instanceof Error && !aboutPrompt ? redactText(error.message).slice(0, 500) : undefined
+  const words = error instanceof Error && !aboutPrompt ? textStart(redactText(error.message), 500) : undefined
   return {system, ...(words !== undefined && {words})}
 }
 

@@ -3,6 +3,7 @@ import type {Run} from '../hooks.ts'
 import {useHistory} from '../pages/use-history.ts'
 import type {Session, SessionView, StepRef, TranscriptEntry} from '../runtime-types.ts'
 import {statusWords} from '../words/session.ts'
+import {wholeCharacters} from '../words/whole-characters.ts'
 import {Boundary, Part} from './boundary.tsx'
 import {type DivergenceActions, DivergenceCard} from './divergence-card.tsx'
 import {Entry} from './entry.tsx'
@@ -77,8 +78,7 @@ function Announcer({view}: {view: SessionView}) {
 
 /** Without the marks of formatting, which a screen reader would spell out; nobody listens to a reply of pages. */
 function spoken(text: string): string {
-  return text
-    .slice(0, 2_000)
+  return wholeCharacters(text, 2_000)
     .replace(/[*_`#]+/g, '')
     .replace(/^- /gm, '')
 }

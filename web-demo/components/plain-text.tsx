@@ -1,4 +1,5 @@
 import {useState} from 'react'
+import {wholeCharacters} from '../words/whole-characters.ts'
 
 /** Characters that are laid out at once: a browser takes seconds for a line of a megabyte. */
 const portion = 16_000
@@ -16,11 +17,4 @@ export function PlainText({text}: {text: string}) {
       )}
     </>
   )
-}
-
-/** Never half of a surrogate pair. */
-function wholeCharacters(text: string, most: number): string {
-  if (text.length <= most) return text
-  const last = text.charCodeAt(most - 1)
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most)
 }

@@ -15,6 +15,7 @@ import type {
 import {useServices} from '../services.ts'
 import {useDrafts} from '../unsent.ts'
 import {type Missing, missingWords} from '../words/missing.ts'
+import {wholeCharacters} from '../words/whole-characters.ts'
 import {markedSubscription, useShown} from './use-crash-marks.ts'
 
 const connecting: Connection = {state: 'connecting', detail: ''}
@@ -115,10 +116,5 @@ export function useErasedUnsent(sessions: SessionListItem[] | null): void {
 /** The first words, cut between words, so that the list can be told apart. */
 export function titleFrom(text: string): string {
   const line = text.trim().split('\n')[0] ?? ''
-  return line.length <= 60
-    ? line
-    : `${line
-        .slice(0, 60)
-        .replace(/\p{Surrogate}$/u, '')
-        .replace(/\s+\S*$/, '')}…`
+  return line.length <= 60 ? line : `${wholeCharacters(line, 60).replace(/\s+\S*$/, '')}…`
 }

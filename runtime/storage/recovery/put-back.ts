@@ -6,6 +6,7 @@ import type {EventId, SessionId} from '../../protocol/ids.ts'
 import {initialSession} from '../../protocol/session.ts'
 import type {DeviceStore, Projection, SessionRecord, UnitOfWork} from '../device-store.ts'
 import {foldPending} from '../fold-log.ts'
+import {messageExcerpt} from '../message-excerpt.ts'
 import type {KeptEvent, Mark, OutboxState} from '../outbox/outbox-state.ts'
 import {readStored} from '../read-stored.ts'
 
@@ -71,7 +72,7 @@ async function folded(
     confirmed,
     current: foldPending(confirmed, await unit.pending(before.id)),
     deviceSeq: Math.max(before.deviceSeq, mark.deviceSeq, ...events.map(({deviceSeq}) => deviceSeq ?? 0)),
-    excerpt: said ? String((said.data as {text?: unknown}).text).slice(0, 120) : before.excerpt,
+    excerpt: said ? messageExcerpt(said.data) : before.excerpt,
     updatedAt: Math.max(before.updatedAt, ...[...fresh, ...events].slice(-1).map(({at}) => at)),
   }
 }

@@ -1,5 +1,6 @@
 import type {Environment} from '../../protocol/environment.ts'
 import type {Recovery} from '../../protocol/recovery.ts'
+import {shortened} from '../../protocol/text.ts'
 import type {OutboxState} from '../outbox/outbox-state.ts'
 import type {DeviceDatabase} from '../pglite/device-database.ts'
 import type {Compared} from './compare-database.ts'
@@ -53,6 +54,6 @@ function bothOf(last: Recovery, found: Recovery): Recovery {
     sessions: [...last.sessions.filter(({session}) => !again.has(session)), ...found.sessions],
     emptyTables: [...new Set([...last.emptyTables, ...found.emptyTables])],
     setAside: found.setAside ?? last.setAside,
-    detail: `${last.detail} ${found.detail}`.slice(0, 2000),
+    detail: shortened(`${last.detail} ${found.detail}`, 1999),
   }
 }
