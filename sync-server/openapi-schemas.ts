@@ -2,7 +2,7 @@ import * as z from 'zod'
 import {approvalRecordSchema, digestSchema, endorsementSchema, inboxItemSchema} from '../runtime/protocol/approval.ts'
 import {blobIdSchema} from '../runtime/protocol/blob.ts'
 import {delegationSchema} from '../runtime/protocol/delegation.ts'
-import {erasureReceiptSchema, purgeOrderSchema} from '../runtime/protocol/erasure.ts'
+import {erasureReceiptSchema, purgeOrderSchema, redactionOrderSchema} from '../runtime/protocol/erasure.ts'
 import {errorBodySchema} from '../runtime/protocol/errors.ts'
 import {actorSchema, custodianKinds, envelopeSchema, personKinds, serverKinds} from '../runtime/protocol/event.ts'
 import {factSchema} from '../runtime/protocol/fact.ts'
@@ -54,6 +54,7 @@ const shared = {
   EventVerdict: wire.verdictSchema,
   SessionSummary: wire.sessionSummarySchema,
   PurgeOrder: purgeOrderSchema,
+  RedactionOrder: redactionOrderSchema,
   Approval: inboxItemSchema,
   ApprovalRecord: approvalRecordSchema,
   Endorsement: endorsementSchema,

@@ -9,7 +9,7 @@ import {giveAway} from '../platform/give-away.ts'
 import {type BlobId, blobIdSchema} from '../protocol/blob.ts'
 import {documentNameSchema} from '../protocol/document.ts'
 import type {Environment} from '../protocol/environment.ts'
-import {erasedSentence, type PurgeOrder} from '../protocol/erasure.ts'
+import {erasedSentence, type PurgeOrder, type RedactionOrder} from '../protocol/erasure.ts'
 import {HoldfastError, parse} from '../protocol/errors.ts'
 import type {Actor, DataOf, Draft} from '../protocol/event.ts'
 import {
@@ -63,6 +63,7 @@ import {OpenSession} from './open-session.ts'
 import {PersonStatus} from './person-status.ts'
 import {branchesOf, purge, sessionsToPurge} from './purge.ts'
 import {readEntry, readHistory} from './read-history.ts'
+import {redact} from './redact.ts'
 import type {NewSession, OutgoingMessage, Publisher, RuntimeService} from './runtime-service.ts'
 import {SessionListing} from './session-listing.ts'
 import {showBranchesOnArrival} from './show-branches.ts'
@@ -555,12 +556,17 @@ class DeviceRuntime {
     }
   }
 
-  #purgeInTurn(orders: readonly PurgeOrder[]): Promise<void> {
+  #purgeInTurn(orders: readonly (PurgeOrder | RedactionOrder)[]): Promise<void> {
     const turn = this.#purging.then(async () => {
-      for (const order of orders) await this.#purge(order)
+      for (const order of orders) await ('saidBy' in order ? this.#redact(order) : this.#purge(order))
     })
     this.#purging = turn.catch(() => undefined)
     return turn
+  }
+
+  async #redact(order: RedactionOrder): Promise<void> {
+    await redact(this.parts.store, order, async id => (await this.#open(id)).log)
+    this.#wakeAll()
   }
 
   /** First everybody who could still write is stopped; whoever watches then sees what stands in its place. */

@@ -37,7 +37,7 @@ export const erasureReceiptSchema = z.strictObject({
   /** How many records each layer lost, and what it keeps and why. */
   layers: z.array(z.strictObject({name: z.string(), removed: z.int().nonnegative(), kept: z.string().nullable()})),
   outstanding: z.strictObject({
-    /** Copies that have not said yet that they purged. */
+    /** Devices that have not confirmed yet. `lastSeenAt` is 0 for a device of another subject. */
     devices: z.array(z.strictObject({device: deviceIdSchema, lastSeenAt: z.number()})),
     /** Operations that have not ended. Their input is kept to find out how they ended. */
     operations: z.array(operationIdSchema),
@@ -61,6 +61,18 @@ export const purgeOrderSchema = z.strictObject({
   why: z.enum(['requested', 'retention']),
 })
 export type PurgeOrder = z.infer<typeof purgeOrderSchema>
+
+/**
+ * Names sessions that hold words of an erased subject about operations. The device removes the words from them and
+ * confirms it like a purge. The receipt of the erasure waits for it. [RET-2]
+ */
+export const redactionOrderSchema = z.strictObject({
+  erasure: erasureIdSchema,
+  /** Whose words are to be removed. */
+  saidBy: subjectIdSchema,
+  sessions: z.array(sessionIdSchema),
+})
+export type RedactionOrder = z.infer<typeof redactionOrderSchema>
 
 /** A device says that it has purged; saying it again changes nothing. */
 export const purgedSchema = z.strictObject({

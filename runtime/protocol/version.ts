@@ -5,7 +5,7 @@ export const protocolVersion = 1
  * Counts the changes within a protocol version that older peers understand. Raised with the pinned hash of the wire, it
  * tells a server that a field it does not know comes from a newer device and not from a mistake.
  */
-export const wireRevision = 2
+export const wireRevision = 3
 
 /** Stated and enforced on both sides; bytes are of UTF-8 JSON. */
 export const limits = {

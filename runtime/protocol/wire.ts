@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import {digestSchema, inboxItemSchema} from './approval.ts'
 import {delegationSchema} from './delegation.ts'
-import {purgeOrderSchema} from './erasure.ts'
+import {purgeOrderSchema, redactionOrderSchema} from './erasure.ts'
 import {errorBodySchema} from './errors.ts'
 import {loggedEnvelopeSchema} from './event.ts'
 import {deviceIdSchema, eventIdSchema, operationIdSchema, sessionIdSchema, subjectIdSchema} from './ids.ts'
@@ -25,7 +25,8 @@ import {limits} from './version.ts'
  *     │ PUT, GET /v1/sessions/:id/blobs/:blob ──────▶ the bytes of a blob, put before the event that names it; where
  *     │                                               there is no room the event is taken without them [LOG-5]
  *     │ GET  /v1/sessions?device=id ────────────────▶ the subject's sessions with their heads, and what this device
- *     │                                               has to purge; it answers POST /v1/erasures/purged [RET-3]
+ *     │                                               has to purge or redact; confirmed by
+ *     │                                               POST /v1/erasures/purged [RET-3]
  *     │ POST /v1/erasures, GET /v1/erasures/:id ────▶ erase a session or a subject; what is done and outstanding
  *     │ GET  /v1/live (text/event-stream) ──────────▶ one per device: pokes that something moved, never the truth.
  *     │ ◀──── event: head  {session, head}            The device pulls what it lacks; a lost poke costs time only,
@@ -105,10 +106,14 @@ export const sessionSummarySchema = z.strictObject({
   updatedAt: z.number(),
 })
 export type SessionSummary = z.infer<typeof sessionSummarySchema>
-/** `erased` holds what this device, named in the query, has not purged yet. [RET-3] */
+/**
+ * `erased` lists what the device of the query has not purged yet. `redactions` lists words of others that it has not
+ * removed yet; earlier servers send none. [RET-3]
+ */
 export const sessionListSchema = z.strictObject({
   sessions: z.array(sessionSummarySchema),
   erased: z.array(purgeOrderSchema),
+  redactions: z.array(redactionOrderSchema).optional(),
 })
 export type SessionList = z.infer<typeof sessionListSchema>
 

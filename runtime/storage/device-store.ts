@@ -1,4 +1,5 @@
 import type {BlobId} from '../protocol/blob.ts'
+import type {Said} from '../protocol/decision-words.ts'
 import type {DivergenceRecord, Resolution} from '../protocol/divergence.ts'
 import type {Kind, LoggedEvent} from '../protocol/event.ts'
 import type {Fact} from '../protocol/fact.ts'
@@ -176,6 +177,8 @@ export interface UnitOfWork extends BlobReads {
   eraseSession(session: SessionId, by: Omit<ErasedSession, 'session' | 'unsent'>): Promise<void>
   /** Takes off a branch what it has of its source in events of its own: title, slots and summaries. [RET-2] */
   dropInherited(session: SessionId): Promise<void>
+  /** Removes these words of a person from every event of the session that holds them. [RET-2] */
+  dropWords(session: SessionId, saidBy: SubjectId, said: readonly Said[]): Promise<void>
   /** Copies of facts and of memory are of a subject, of no session. */
   eraseFacts(): Promise<void>
   /** Forgets the snapshots of a session's documents; its events can make them again. */

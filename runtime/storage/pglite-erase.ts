@@ -1,6 +1,7 @@
 import type {PGlite, Transaction} from '@electric-sql/pglite'
+import {type Said, sayingKinds, withoutSaid} from '../protocol/decision-words.ts'
 import type {Envelope} from '../protocol/event.ts'
-import type {ErasureId, EventId, SessionId} from '../protocol/ids.ts'
+import type {ErasureId, EventId, SessionId, SubjectId} from '../protocol/ids.ts'
 import {carryingKinds, eventsNamed, withoutInherited} from '../protocol/inherited.ts'
 import type {ErasedSession} from './device-store.ts'
 
@@ -55,6 +56,18 @@ export async function dropInherited(tx: Sql, session: SessionId): Promise<void> 
   )
   for (const event of withoutInherited(events, new Set(own.rows.map(({id}) => id as EventId)))) {
     await tx.query('update holdfast_events set body = $2 where id = $1', [event.id, JSON.stringify(event)])
+  }
+}
+
+/** Also of events that are pending, refused or set aside. [RET-2] */
+export async function dropWords(tx: Sql, session: SessionId, saidBy: SubjectId, said: readonly Said[]): Promise<void> {
+  const {rows} = await tx.query<{body: string}>(
+    'select body from holdfast_events where session = $1 and kind = any($2::text[])',
+    [session, sayingKinds],
+  )
+  for (const {body} of rows) {
+    const event = withoutSaid(JSON.parse(body) as Envelope, saidBy, said)
+    if (event) await tx.query('update holdfast_events set body = $2 where id = $1', [event.id, JSON.stringify(event)])
   }
 }
 

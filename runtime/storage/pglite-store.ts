@@ -13,7 +13,7 @@ import {notDurable} from './not-durable.ts'
 import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {claimLocalEvents} from './pglite-claim.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
-import {dropInherited, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
+import {dropInherited, dropWords, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
 import {countUnsent, ownerOf, setOwner} from './pglite-owner.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {outcomesAfter, readWindow} from './pglite-window.ts'
@@ -135,6 +135,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     saveFact: (fact, fetchedAt) => saveFact(tx, fact, fetchedAt),
     eraseSession: (session, by) => eraseSession(tx, session, by),
     dropInherited: session => dropInherited(tx, session),
+    dropWords: (session, saidBy, said) => dropWords(tx, session, saidBy, said),
     eraseFacts: async () => {
       for (const table of tablesOfSubject) await tx.query(`delete from ${table}`)
     },

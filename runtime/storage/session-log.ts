@@ -1,5 +1,6 @@
 import type {BlobId} from '../protocol/blob.ts'
 import {decide} from '../protocol/decide.ts'
+import {type Said, stateWithoutSaid} from '../protocol/decision-words.ts'
 import {isWorthAsking} from '../protocol/divergence.ts'
 import type {Environment} from '../protocol/environment.ts'
 import {erasedSentence} from '../protocol/erasure.ts'
@@ -15,7 +16,7 @@ import {
   versionOf,
 } from '../protocol/event.ts'
 import {evolve} from '../protocol/evolve.ts'
-import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
+import type {DeviceId, EventId, SessionId, SubjectId} from '../protocol/ids.ts'
 import {refusalError} from '../protocol/refusal.ts'
 import {initialSession, type SessionState} from '../protocol/session.ts'
 import {foldSlots, slotHistoryKinds} from '../protocol/slots.ts'
@@ -110,6 +111,17 @@ export class SessionLog {
         const next = {...this.#record, confirmed, current}
         await unit.save(next)
         return next
+      })
+      this.#become(record)
+    })
+  }
+
+  /** Removes words of an erased person from the events and from the state. [RET-2] */
+  dropWords(saidBy: SubjectId, said: readonly Said[]): Promise<void> {
+    return this.#exclusively(async () => {
+      const record = await this.store.transaction(async unit => {
+        await unit.dropWords(this.id, saidBy, said)
+        return this.#refold(unit, stateWithoutSaid(this.#record.confirmed, said), [])
       })
       this.#become(record)
     })

@@ -1,5 +1,5 @@
 import type {Environment} from '../protocol/environment.ts'
-import type {PurgeOrder} from '../protocol/erasure.ts'
+import type {PurgeOrder, RedactionOrder} from '../protocol/erasure.ts'
 import type {HoldfastError} from '../protocol/errors.ts'
 import {type DeviceId, erasureIdSchema, type SessionId} from '../protocol/ids.ts'
 import type {Connection} from '../protocol/session-view.ts'
@@ -29,7 +29,7 @@ export type SyncParts = TurnEvents &
     /** A stream starts, or a poll is due without one: data outside of sessions may have changed. */
     onMissed(): void
     /** Deletes the ordered data. Resolves when nothing of it is left on this device. */
-    purge(orders: readonly PurgeOrder[]): Promise<void>
+    purge(orders: readonly (PurgeOrder | RedactionOrder)[]): Promise<void>
   }
 
 /** Milliseconds after which a missing poke about an own push means that the stream is buffered. */
@@ -172,9 +172,9 @@ export class SyncClient {
     this.parts.onMissed()
     // Read before the question: what is confirmed while it is under way says nothing about the answer.
     const confirmed = new Map((await this.parts.store.sessions()).map(one => [one.id, one.confirmed.head]))
-    const {sessions, erased} = await link.sessions(device)
+    const {sessions, erased, redactions = []} = await link.sessions(device)
     // Purges first, so that erased data is neither sent nor used.
-    if (erased.length > 0) await this.#purge(erased)
+    if (erased.length + redactions.length > 0) await this.#purge([...erased, ...redactions])
     this.#loop.answered()
     for (const {id, head} of sessions) {
       if ((confirmed.get(id) ?? 0) > head) this.#turns.refuse(id, serverBehind())
@@ -197,7 +197,7 @@ export class SyncClient {
     }
   }
 
-  async #purge(orders: readonly PurgeOrder[]): Promise<void> {
+  async #purge(orders: readonly (PurgeOrder | RedactionOrder)[]): Promise<void> {
     const {link, device, purge} = this.parts
     await purge(orders)
     await link.purged(

@@ -1,4 +1,5 @@
 import {blobsOf} from '../../runtime/protocol/blob.ts'
+import {withErasedOutcome} from '../../runtime/protocol/decision-words.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, SessionId} from '../../runtime/protocol/ids.ts'
@@ -119,9 +120,11 @@ async function judge(
   locked: LockedSession,
   batch: AppendBatch,
   known: Known,
-  event: Event,
+  pushed: Event,
   hash: string,
 ): Promise<EventVerdict> {
+  // The hash stays that of the event as it was pushed: a second delivery is recognised by it. [LOG-3]
+  const event = withErasedOutcome(batch.state, pushed)
   const fault = (await sourceFault(locked, event)) ?? (await blobFault(locked, event))
   const judgement = judgeEvent(batch.state, known, {event, hash, fault})
   if ('verdict' in judgement) return judgement.verdict

@@ -70,7 +70,8 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
     }
   }
   await store.erasures.finish(ref, counts, environment.now())
-  bus.publish({type: 'erased', tenant, subject})
+  const others = await store.erasures.subjects(ref)
+  for (const each of new Set([subject, ...others])) bus.publish({type: 'erased', tenant, subject: each})
   log('erasure.done', {
     'holdfast.tenant': tenant,
     'holdfast.erasure_id': erasure.id,

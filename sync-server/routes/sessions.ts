@@ -22,7 +22,8 @@ export function sessionRoutes(app: App, {store, environment}: Authority): void {
     // From here on it may hold copies, so from here on it is waited for.
     if (device) await store.devices.seen(owner, device, environment.now())
     const erased = device ? await store.devices.toPurge(owner, device, listedPurges) : []
+    const redactions = device ? await store.devices.toRedact(owner, device, listedPurges) : []
     const sessions = await store.sessions.list(owner, listedSessions)
-    return {sessions, erased}
+    return {sessions, erased, ...(redactions.length > 0 && {redactions})}
   })
 }

@@ -1,6 +1,3 @@
-import type {Envelope} from '../../runtime/protocol/event.ts'
-import type {EventId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
-import type {Json} from '../../runtime/protocol/json.ts'
 import {
   type Cleaned,
   type DecisionEvent,
@@ -8,7 +5,10 @@ import {
   erasedWords,
   replaceWords,
   withoutWords,
-} from './decision-words.ts'
+} from '../../runtime/protocol/decision-words.ts'
+import type {Envelope} from '../../runtime/protocol/event.ts'
+import type {EventId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {Json} from '../../runtime/protocol/json.ts'
 import type {LayerCount} from './erasure-book.ts'
 import {jsonText} from './project-events.ts'
 import type {SqlQuery} from './sql.ts'
@@ -16,15 +16,17 @@ import type {SqlQuery} from './sql.ts'
 type Who = {tenant: TenantId; subject: SubjectId}
 type Found = Cleaned & {session: SessionId; id: EventId; event: Envelope}
 
-const kept =
-  'who decided what and when; what a model or another person repeated of it; copies on devices of those sessions'
+const kept = 'who decided what and when; what a model or another person repeated of it'
+
+/** The layer of the receipt, and whose sessions held the words. */
+export type ErasedDecisions = {layer: LayerCount; sessions: readonly {session: SessionId; subject: SubjectId}[]}
 
 /**
  * Erases what a subject said about the operations of others: notes of approvals and settlements. They are in the log of
  * the session, in its state, in ledger and approvals, in what the run was told, and in webhooks that wait. [RET-2]
  */
-export async function eraseDecisions(tx: SqlQuery, who: Who): Promise<LayerCount[]> {
-  await lockSessions(tx, who)
+export async function eraseDecisions(tx: SqlQuery, who: Who): Promise<ErasedDecisions> {
+  const sessions = await lockDecided(tx, who)
   const found = await decisionsOf(tx, who)
   for (const each of found) {
     await rewriteEvent(tx, who, each)
@@ -34,18 +36,35 @@ export async function eraseDecisions(tx: SqlQuery, who: Who): Promise<LayerCount
     await rewriteResults(tx, who, each)
   }
   const approvals = await rewriteApprovals(tx, who)
-  return [{name: 'decisions on operations of others', removed: Math.max(found.length, approvals), kept}]
+  const layer = {name: 'decisions on operations of others', removed: Math.max(found.length, approvals), kept}
+  const heard = new Set(found.map(({session}) => session))
+  return {layer, sessions: sessions.filter(({session}) => heard.has(session))}
 }
 
 const ofDecisions = `tenant = $1 AND kind IN (${decisionKinds.map(kind => `'${kind}'`).join(', ')})`
 
-/** In the order of their ids, like every erasure. Whoever appends waits, and finds the state without the words. */
-async function lockSessions(tx: SqlQuery, {tenant, subject}: Who): Promise<void> {
+/** Sessions of anybody in which this subject ($2 as JSON) decided something. */
+export const decidedSessions = `SELECT session FROM hf_events WHERE ${ofDecisions} AND POSITION($2 IN body) > 0`
+
+/**
+ * Locks the sessions of a subject and those it decided in, in the order of their ids. Locked in two steps, two subjects
+ * that decide for each other could not be erased at the same time: each erasure would wait for the other. [RET-2]
+ */
+export async function lockSubject(tx: SqlQuery, {tenant, subject}: Who): Promise<void> {
   await tx.query(
-    `SELECT id FROM hf_sessions WHERE tenant = $1 AND id IN (
-       SELECT session FROM hf_events WHERE ${ofDecisions} AND POSITION($2 IN body) > 0) ORDER BY id FOR UPDATE`,
+    `SELECT id FROM hf_sessions WHERE tenant = $1 AND (subject = $3 OR id IN (${decidedSessions}))
+     ORDER BY id FOR UPDATE`,
+    [tenant, jsonText(subject), subject],
+  )
+}
+
+/** An append that waits for this lock reads the state without the words. */
+async function lockDecided(tx: SqlQuery, {tenant, subject}: Who) {
+  const rows = await tx.query<{id: string; subject: string}>(
+    `SELECT id, subject FROM hf_sessions WHERE tenant = $1 AND id IN (${decidedSessions}) ORDER BY id FOR UPDATE`,
     [tenant, jsonText(subject)],
   )
+  return rows.map(row => ({session: row.id as SessionId, subject: row.subject as SubjectId}))
 }
 
 async function decisionsOf(tx: SqlQuery, {tenant, subject}: Who): Promise<Found[]> {
@@ -137,7 +156,7 @@ type Endorsed = {by: string; note: string | null}
 async function rewriteApprovals(tx: SqlQuery, {tenant, subject}: Who): Promise<number> {
   const rows = await tx.query<{id: string; decided_by: string | null; note: string; endorsements: string}>(
     `SELECT id, decided_by, note, endorsements FROM hf_approvals
-     WHERE tenant = $1 AND (decided_by = $2 OR POSITION($3 IN endorsements) > 0) FOR UPDATE`,
+     WHERE tenant = $1 AND (decided_by = $2 OR POSITION($3 IN endorsements) > 0) ORDER BY id FOR UPDATE`,
     [tenant, subject, jsonText(subject)],
   )
   let rewritten = 0

@@ -1,4 +1,4 @@
-import type {ErasureReceipt, PurgeOrder} from '../../runtime/protocol/erasure.ts'
+import type {ErasureReceipt, PurgeOrder, RedactionOrder} from '../../runtime/protocol/erasure.ts'
 import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationStatus} from '../../runtime/protocol/operation.ts'
@@ -47,6 +47,8 @@ export interface ErasureBook {
   /** Adds what the layers outside of this store lost; from then on only devices, effects and files are waited for. */
   finish(ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void>
   receipt(ref: ErasureRef): Promise<StoredReceipt | null>
+  /** The subjects whose devices have not confirmed yet. */
+  subjects(ref: ErasureRef): Promise<SubjectId[]>
   /** The erasure that took this session, if it was the subject's own. */
   tombstone(owner: Owner, session: SessionId): Promise<ErasureId | null>
   /** Writes down how an effect ended whose session is gone, and drops its input; false if there is none such. */
@@ -82,7 +84,9 @@ export interface DeviceRegister {
   seen(owner: Owner, device: DeviceId, at: number): Promise<void>
   /** What this device has not purged yet, oldest first, at most `limit`. */
   toPurge(owner: Owner, device: DeviceId, limit: number): Promise<PurgeOrder[]>
-  /** The device has purged; completes every erasure that waited for it alone. */
+  /** Sessions of this subject that hold words of others which this device has not removed yet; at most `limit` orders. */
+  toRedact(owner: Owner, device: DeviceId, limit: number): Promise<RedactionOrder[]>
+  /** The device has purged or redacted; completes every erasure that waited for it alone. */
   purged(owner: Owner, device: DeviceId, erasures: readonly ErasureId[], at: number): Promise<void>
   /** True while the subject was erased and this device has not purged: what it brings is from before. */
   isStale(owner: Owner, device: DeviceId): Promise<boolean>

@@ -1,7 +1,10 @@
-import type {PurgeOrder} from '../../runtime/protocol/erasure.ts'
-import type {ErasureId, SessionId} from '../../runtime/protocol/ids.ts'
+import type {PurgeOrder, RedactionOrder} from '../../runtime/protocol/erasure.ts'
+import type {DeviceId, ErasureId, SessionId, SubjectId} from '../../runtime/protocol/ids.ts'
+import type {Owner} from '../principal.ts'
+import {decidedSessions} from './erase-decisions.ts'
 import type {DeviceRegister} from './erasure-book.ts'
 import {completeIfDone} from './pg-receipts.ts'
+import {jsonText} from './project-events.ts'
 import type {Sql} from './sql.ts'
 
 export function pgDevices(sql: Sql): DeviceRegister {
@@ -23,12 +26,15 @@ export function pgDevices(sql: Sql): DeviceRegister {
       )
       return rows.map(purgeOrder)
     },
+    toRedact: (owner, device, limit) => toRedact(sql, owner, device, limit),
     purged: ({tenant, subject}, device, erasures, at) =>
       sql.transaction(async tx => {
         for (const erasure of erasures) {
           const [mine] = await tx.query(
             `INSERT INTO hf_purges (tenant, erasure, device, subject, purged_at)
-             SELECT $1, id, $3, $4, CAST($5 AS BIGINT) FROM hf_erasures WHERE tenant = $1 AND id = $2 AND subject = $4
+             SELECT $1, id, $3, $4, CAST($5 AS BIGINT) FROM hf_erasures WHERE tenant = $1 AND id = $2
+               AND (subject = $4 OR EXISTS (SELECT 1 FROM hf_purges
+                 WHERE tenant = $1 AND erasure = $2 AND device = $3 AND subject = $4))
              ON CONFLICT (tenant, erasure, device) DO UPDATE
                SET purged_at = COALESCE(hf_purges.purged_at, excluded.purged_at) RETURNING erasure`,
             [tenant, erasure, device, subject, at],
@@ -45,6 +51,29 @@ export function pgDevices(sql: Sql): DeviceRegister {
       return rows.length > 0
     },
   }
+}
+
+/** Decisions keep the name of who made them, so the sessions are found by it after the words are gone. */
+async function toRedact(sql: Sql, {tenant, subject}: Owner, device: DeviceId, limit: number) {
+  const erasures = await sql.query<{id: string; subject: string}>(
+    `SELECT e.id, e.subject FROM hf_purges p JOIN hf_erasures e ON e.tenant = p.tenant AND e.id = p.erasure
+     WHERE p.tenant = $1 AND p.subject = $2 AND p.device = $3 AND p.purged_at IS NULL AND e.subject <> $2
+     ORDER BY e.requested_at, e.id LIMIT $4`,
+    [tenant, subject, device, limit],
+  )
+  const orders: RedactionOrder[] = []
+  for (const {id, subject: saidBy} of erasures) {
+    const sessions = await sql.query<{id: string}>(
+      `SELECT id FROM hf_sessions WHERE tenant = $1 AND subject = $3 AND id IN (${decidedSessions}) ORDER BY id`,
+      [tenant, jsonText(saidBy), subject],
+    )
+    orders.push({
+      erasure: id as ErasureId,
+      saidBy: saidBy as SubjectId,
+      sessions: sessions.map(row => row.id as SessionId),
+    })
+  }
+  return orders
 }
 
 type PurgeRow = {

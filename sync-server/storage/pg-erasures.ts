@@ -1,6 +1,6 @@
 import type {DeviceId, ErasureId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import {eraseApprover} from './erase-approver.ts'
-import {eraseDecisions} from './erase-decisions.ts'
+import {eraseDecisions, lockSubject} from './erase-decisions.ts'
 import {eraseRows} from './erase-rows.ts'
 import type {
   Erasure,
@@ -25,6 +25,13 @@ export function pgErasures(sql: Sql, across: Sql): ErasureBook {
     begin: order => sql.transaction(tx => begin(tx, order)),
     finish: (ref, layers, at) => sql.transaction(tx => finish(tx, ref, layers, at)),
     receipt: ref => receipt(sql, ref),
+    subjects: async ref => {
+      const rows = await sql.query<{subject: string}>(
+        'SELECT DISTINCT subject FROM hf_purges WHERE tenant = $1 AND erasure = $2 AND purged_at IS NULL',
+        [ref.tenant, ref.erasure],
+      )
+      return rows.map(row => row.subject as SubjectId)
+    },
     tombstone: async (owner, session) => {
       const [row] = await sql.query<{erasure: string}>(
         'SELECT erasure FROM hf_tombstones WHERE tenant = $1 AND session = $2 AND subject = $3',
@@ -75,9 +82,11 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   const devices = await devicesOf(tx, tenant, subject, sessions)
   const kept = branches.length === 0 ? null : `${branches.length} keep their own words; what they inherited is gone`
   const rows = await eraseRows(tx, tenant, sessions)
+  const approver = session === null ? await eraseApprover(tx, {tenant, subject, at}) : []
+  const decisions = session === null ? await eraseDecisions(tx, {tenant, subject}) : null
   const layers =
-    session === null
-      ? [...rows, ...(await eraseApprover(tx, {tenant, subject, at})), ...(await eraseDecisions(tx, {tenant, subject}))]
+    decisions !== null
+      ? [...rows, ...approver, decisions.layer]
       : [
           ...rows,
           {name: 'branches', removed: sessions.length - 1 - copies, kept},
@@ -88,11 +97,9 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [tenant, id, subject, session, jsonText(sessions), by, derived ? 1 : 0, jsonText(layers), at],
   )
-  for (const device of devices) {
-    await tx.query(
-      'INSERT INTO hf_purges (tenant, erasure, device, subject) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
-      [tenant, id, device, subject],
-    )
+  await waitFor(tx, {tenant, erasure: id}, subject, devices)
+  for (const one of decisions?.sessions ?? []) {
+    await waitFor(tx, {tenant, erasure: id}, one.subject, await devicesOf(tx, tenant, one.subject, [one.session]))
   }
   await insertAudit(tx, {
     tenant,
@@ -103,6 +110,16 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
     at,
   })
   return {id, tenant, subject, session, sessions, derived}
+}
+
+/** The receipt is not complete before these devices have confirmed. */
+async function waitFor(tx: SqlQuery, {tenant, erasure}: ErasureRef, subject: SubjectId, devices: Iterable<DeviceId>) {
+  for (const device of devices) {
+    await tx.query(
+      'INSERT INTO hf_purges (tenant, erasure, device, subject) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
+      [tenant, erasure, device, subject],
+    )
+  }
 }
 
 type Target =
@@ -161,6 +178,7 @@ async function earlierErasure(tx: SqlQuery, tenant: TenantId, {session, of}: Ses
 }
 
 async function wholeSubject(tx: SqlQuery, tenant: TenantId, {subject}: SubjectTarget): Promise<Target> {
+  await lockSubject(tx, {tenant, subject})
   const family = await lockFamily(tx, tenant, subject)
   return {subject, session: null, sessions: family.map(({id}) => id), derived: true, branches: [], copies: 0}
 }

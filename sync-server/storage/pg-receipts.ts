@@ -48,7 +48,8 @@ export async function receipt(tx: SqlQuery, ref: ErasureRef): Promise<StoredRece
 async function outstanding(tx: SqlQuery, {tenant, erasure}: ErasureRef) {
   const devices = await tx.query<{device: string; last_seen: number | null}>(
     `SELECT p.device, d.last_seen FROM hf_purges p
-     LEFT JOIN hf_devices d ON d.tenant = p.tenant AND d.subject = p.subject AND d.id = p.device
+     LEFT JOIN hf_erasures e ON e.tenant = p.tenant AND e.id = p.erasure
+     LEFT JOIN hf_devices d ON d.tenant = p.tenant AND d.subject = p.subject AND d.subject = e.subject AND d.id = p.device
      WHERE p.tenant = $1 AND p.erasure = $2 AND p.purged_at IS NULL ORDER BY p.device`,
     [tenant, erasure],
   )

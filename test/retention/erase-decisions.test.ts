@@ -94,3 +94,27 @@ test.for([true, false])(
     expect(await tablesWith(database.db, words)).toEqual([])
   },
 )
+
+test('[RET-3] a result pushed after the erasure is stored without the words, and is recognised again', async () => {
+  const words = 'Kamm-Wachtelweizen'
+  const {ana, lea} = people()
+  const approval = {role: 'lead', reason: 'large', expiresInMs: 60_000}
+  const server = servers.server({operations: servers.desk.operation({authorise: () => ({approval})})})
+  const device = testDevice(ana)
+  const refund = device.refund({orderId: 'A1', cents: 6000})
+  await device.push(server, [device.open(), ...refund.events])
+  await server.idle()
+  const [item] = await inbox(server, lea)
+  await decide(server, lea, item!.approval, {verdict: 'reject', digest: item!.digest, note: words})
+  await call(server, lea, '/v1/erasures', {subject: 'lea'})
+  const returned = device.event(
+    'tool.returned',
+    {call: refund.call, outcome: 'denied', output: {by: 'lea', note: words}},
+    device.held(refund.run, {step: refund.step}),
+  )
+  expect((await device.push(server, [returned])).verdicts).toMatchObject([{status: 'accepted'}])
+  expect((await device.push(server, [returned])).verdicts).toMatchObject([{status: 'duplicate'}])
+  expect(await tablesWith(database.db, words)).toEqual([])
+  const stored = (await logOf(server, ana, device.session)).find(({kind}) => kind === 'tool.returned')
+  expect(stored).toMatchObject({data: {output: {by: 'lea', note: 'These words were erased.'}}})
+})

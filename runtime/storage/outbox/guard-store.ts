@@ -145,6 +145,10 @@ function watched(unit: UnitOfWork, written: Written): UnitOfWork {
       await unit.dropInherited(session)
       written.renew(session)
     },
+    dropWords: async (session, saidBy, said) => {
+      await unit.dropWords(session, saidBy, said)
+      written.renew(session)
+    },
   }
 }
 
