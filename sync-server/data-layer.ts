@@ -1,4 +1,4 @@
-import type {SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
+import type {OperationId, SessionId, SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import type {Json} from '../runtime/protocol/json.ts'
 import type {Owner} from './principal.ts'
 import type {LayerRule} from './retention.ts'
@@ -8,6 +8,8 @@ export type ErasureScope = {
   tenant: TenantId
   subject: SubjectId
   sessions: readonly SessionId[]
+  /** The operations proposed in these sessions; of a whole subject also those of sessions that were erased earlier. */
+  operations: readonly OperationId[]
   whole: boolean
 }
 
@@ -22,7 +24,10 @@ export interface DataLayer {
   readonly derived?: boolean
   /** What stays of an erased record, as the receipt names it. Default: nothing. */
   readonly kept?: string
-  /** Deletes for good and says how many records; called again after a crash, it deletes what is left. */
+  /**
+   * Deletes for good and returns how many records. Idempotent: called again after a crash, and when an operation that
+   * was started before the erasure has ended after it.
+   */
   erase(scope: ErasureScope): Promise<number>
   /**
    * Rewrites the files that may still hold erased bytes, such as `VACUUM FULL` of its tables. Called on PGlite only, and

@@ -61,11 +61,12 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
   const {store, bus, environment, log} = eraser
   const {tenant, subject, sessions, session, derived} = erasure
   const ref = {tenant, erasure: erasure.id}
+  const operations = await store.erasures.operations(erasure)
   const counts: LayerCount[] = []
   for (const layer of eraser.layers) {
     if (layer.derived && !derived) counts.push({name: layer.name, removed: 0, kept: 'all of it: it was not asked for'})
     else {
-      const removed = await layer.erase({tenant, subject, sessions, whole: session === null})
+      const removed = await layer.erase({tenant, subject, sessions, operations, whole: session === null})
       counts.push({name: layer.name, removed, kept: layer.kept ?? null})
     }
   }

@@ -44,14 +44,19 @@ export interface ErasureBook {
    * receipt and the digest stay, without input and words; what had not started is void. Null if there is no such session.
    */
   begin(order: ErasureOrder): Promise<Erasure | null>
-  /** Adds what the layers outside of this store lost; from then on only devices, effects and files are waited for. */
+  /** Adds what the layers outside of this store lost to what they lost before; then only devices, effects and files are outstanding. */
   finish(ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void>
   receipt(ref: ErasureRef): Promise<StoredReceipt | null>
+  /** The operations of its scope, oldest first. Their rows in the ledger outlive the erasure. */
+  operations(erasure: Erasure): Promise<OperationId[]>
   /** The subjects whose devices have not confirmed yet. */
   subjects(ref: ErasureRef): Promise<SubjectId[]>
   /** The erasure that took this session, if it was the subject's own. */
   tombstone(owner: Owner, session: SessionId): Promise<ErasureId | null>
-  /** Writes down how an effect ended whose session is gone, and drops its input; false if there is none such. */
+  /**
+   * Records how an effect ended whose session is gone, and drops its input; false if there is none such. The erasure is
+   * unfinished again, because the effect may have written into other layers.
+   */
   settle(effect: OrphanedEffect): Promise<boolean>
   /** Erasures whose other layers are still to be done, across tenants. */
   unfinished(limit: number): Promise<Erasure[]>

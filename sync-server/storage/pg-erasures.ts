@@ -1,4 +1,4 @@
-import type {DeviceId, ErasureId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
+import type {DeviceId, ErasureId, OperationId, SessionId, SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import {eraseApprover} from './erase-approver.ts'
 import {eraseDecisions, lockSubject} from './erase-decisions.ts'
 import {eraseRows} from './erase-rows.ts'
@@ -25,6 +25,14 @@ export function pgErasures(sql: Sql, across: Sql): ErasureBook {
     begin: order => sql.transaction(tx => begin(tx, order)),
     finish: (ref, layers, at) => sql.transaction(tx => finish(tx, ref, layers, at)),
     receipt: ref => receipt(sql, ref),
+    operations: async ({tenant, subject, session, sessions}) => {
+      const rows = await sql.query<{id: string; session: string}>(
+        `SELECT id, session FROM hf_operations WHERE tenant = $1 AND requested_by = $2 ORDER BY proposed_at, id`,
+        [tenant, subject],
+      )
+      const erased = new Set<string>(sessions)
+      return rows.flatMap(row => (session === null || erased.has(row.session) ? (row.id as OperationId) : []))
+    },
     subjects: async ref => {
       const rows = await sql.query<{subject: string}>(
         'SELECT DISTINCT subject FROM hf_purges WHERE tenant = $1 AND erasure = $2 AND purged_at IS NULL',
@@ -213,14 +221,23 @@ async function devicesOf(
 async function finish(tx: SqlQuery, ref: ErasureRef, layers: readonly LayerCount[], at: number): Promise<void> {
   const row = await erasureRow(tx, ref)
   if (row?.erased_at !== null) return
-  const all = [...(JSON.parse(row.layers) as LayerCount[]), ...layers]
-  await tx.query('UPDATE hf_erasures SET layers = $3, erased_at = $4 WHERE tenant = $1 AND id = $2', [
-    ref.tenant,
-    ref.erasure,
-    jsonText(all),
-    at,
-  ])
+  const all = addCounts(JSON.parse(row.layers) as LayerCount[], layers)
+  await tx.query(
+    `UPDATE hf_erasures SET layers = $3, erased_at = CAST($4 AS BIGINT),
+       files_from = CASE WHEN files_from IS NULL THEN NULL ELSE CAST($4 AS BIGINT) END
+     WHERE tenant = $1 AND id = $2`,
+    [ref.tenant, ref.erasure, jsonText(all), at],
+  )
   await completeIfDone(tx, ref, at)
+}
+
+/** A layer that was erased again has one count. */
+function addCounts(before: readonly LayerCount[], more: readonly LayerCount[]): LayerCount[] {
+  const counts = new Map(before.map(count => [count.name, count]))
+  for (const count of more) {
+    counts.set(count.name, {...count, removed: count.removed + (counts.get(count.name)?.removed ?? 0)})
+  }
+  return [...counts.values()]
 }
 
 async function settle(tx: SqlQuery, {tenant, operation, status, outcome, at}: OrphanedEffect): Promise<boolean> {
@@ -237,13 +254,13 @@ async function settle(tx: SqlQuery, {tenant, operation, status, outcome, at}: Or
     'SELECT erasure FROM hf_tombstones WHERE tenant = $1 AND session = $2',
     [tenant, row.session],
   )
-  // The input was in the files until now.
+  // The input was in the files until now, and other layers may hold what the effect has written.
   if (stone && done) {
-    await tx.query('UPDATE hf_erasures SET files_at = NULL, files_from = $3 WHERE tenant = $1 AND id = $2', [
-      tenant,
-      stone.erasure,
-      at,
-    ])
+    await tx.query(
+      `UPDATE hf_erasures SET erased_at = NULL, files_at = NULL, files_from = $3, completed_at = NULL
+       WHERE tenant = $1 AND id = $2`,
+      [tenant, stone.erasure, at],
+    )
   }
   return true
 }

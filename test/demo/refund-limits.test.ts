@@ -118,3 +118,19 @@ test.for(['session', 'subject'] as const)('[RET-2] erasing a %s takes the reason
   })
   expect(JSON.stringify(await reasons())).not.toContain(words)
 })
+
+test.for(['session', 'subject'] as const)(
+  '[RET-2] erasing a %s takes reasons of refunds without a claim',
+  async what => {
+    const subject = `ruth-${what}`
+    const words = `Händelwurz-${what}`
+    const {session, operation} = await propose(subject, {orderId: 'D07', cents: 100, reason: words})
+    await shopServer.idle()
+    // Earlier builds of the shop paid without a claim.
+    await db.query('delete from shop.claims where operation = $1', [operation])
+    const who: Who = {tenant: shopTenant, subject}
+    await call<ErasureReceipt>(shopServer, who, '/v1/erasures', what === 'session' ? {session} : {subject})
+    const {rows} = await db.query<{reason: string}>('select reason from shop.refunds')
+    expect(JSON.stringify(rows)).not.toContain(words)
+  },
+)

@@ -310,9 +310,58 @@ describe('layers beside the store', () => {
     expect(layer(gone, 'notebook')).toEqual({name: 'notebook', removed: 7, kept: null})
     expect(asked.at(-1)).toEqual([
       'notebook',
-      {tenant: 'acme', subject: who.subject, sessions: [two.session], whole: false},
+      {
+        tenant: 'acme',
+        subject: who.subject,
+        sessions: [two.session],
+        operations: [expect.stringMatching(/^opn_/)],
+        whole: false,
+      },
     ])
     expect(layer(await post({subject: who.subject}), 'notebook')).toMatchObject({removed: 7, kept: null})
+  })
+
+  test('[RET-2] are erased again when an operation ends that was started before', async () => {
+    const written: string[] = []
+    let paid: () => void = () => undefined
+    let started: () => void = () => undefined
+    const [atWork, mayEnd] = [
+      new Promise<void>(resolve => {
+        started = resolve
+      }),
+      new Promise<void>(resolve => {
+        paid = resolve
+      }),
+    ]
+    const operations = servers.desk.operation({
+      execute: async ({operation}) => {
+        started()
+        await mayEnd
+        written.push(operation)
+        return {receipt: 'R-1'}
+      },
+    })
+    const notes: DataLayer = {
+      name: 'notes',
+      erase: async scope => written.splice(0).filter(id => scope.operations.some(operation => operation === id)).length,
+      records: async function* () {},
+    }
+    const served = servers.server({operations, layers: [notes]})
+    const who = newSubject()
+    const device = testDevice(who)
+    await device.push(served, [device.open(), ...device.refund({orderId: 'A1', cents: 5}).events])
+    await atWork
+    const erased = (await call<Answer>(served, who, '/v1/erasures', {session: device.session})).body
+    expect(layer(erased, 'notes')).toMatchObject({removed: 0})
+    expect(erased.outstanding.operations).toHaveLength(1)
+    paid()
+    await served.idle()
+    expect(written).toHaveLength(1)
+    await served.sweep()
+    expect(written).toEqual([])
+    const after = await receipt(who, erased)
+    expect(layer(after as Answer, 'notes')).toMatchObject({removed: 1})
+    expect(after).toMatchObject({status: 'waiting', outstanding: {operations: []}})
   })
 
   test('[RET-2] one that fails is erased by a later sweep; what was asked is not forgotten', async () => {

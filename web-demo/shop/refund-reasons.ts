@@ -6,22 +6,15 @@ export function refundReasons(sql: Sql): DataLayer {
   return {
     name: 'refund reasons',
     kept: 'order, amount and time of each refund',
-    erase: async ({tenant, subject, sessions, whole}) => {
-      if (tenant !== shopTenant) return 0
-      const places = [
-        ...sessions.map(session => ['session', session]),
-        ...(whole ? [['subject', subject]] : []),
-      ] as const
-      let erased = 0
-      for (const [column, id] of places) {
-        const rows = await sql.query(
-          `update shop.refunds set reason = '' where reason <> '' and operation in (
-             select operation from shop.claims where ${column} = $1) returning operation`,
-          [id ?? ''],
-        )
-        erased += rows.length
-      }
-      return erased
+    erase: async ({tenant, operations}) => {
+      if (tenant !== shopTenant || operations.length === 0) return 0
+      // By the ledger: refunds of earlier builds have no claim.
+      const rows = await sql.query(
+        `update shop.refunds set reason = '' where reason <> '' and operation in (
+           select jsonb_array_elements_text(cast($1 as jsonb))) returning operation`,
+        [JSON.stringify(operations)],
+      )
+      return rows.length
     },
     rewriteFiles: async () => {
       await sql.query('vacuum (full) shop.refunds')
