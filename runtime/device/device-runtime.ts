@@ -90,7 +90,7 @@ export type DeviceParts = {
   /** What views recall from; this device's own memory unless given. */
   memory?: ViewMemory
   /** Passes on a token of the application; null when it has none. */
-  setToken(token: string | null, failed?: boolean): void
+  setToken(token: string | null, failed?: boolean | string): void
   retryDelayMs?: number
   log?: ((line: LogLine) => void) | undefined
 }
@@ -286,6 +286,7 @@ class DeviceRuntime {
         if (token !== null) this.#sync?.hurry()
       },
       hurry: async () => this.#sync?.hurry(),
+      attend: async () => this.#sync?.attend(),
       person: () => this.#status.read(),
       closeForWipe: most => closeForWipe(this.gate, this.parts.store, most),
     }

@@ -97,12 +97,14 @@ export interface RuntimeService {
   /** Result of `navigator.storage.persist()`, which only a page can call. */
   setPersisted(granted: boolean): Promise<void>
   setOnline(online: boolean): Promise<void>
-  /** Passes on a token. Null: no person is signed in. With `failed`: the page could not get one. */
-  setToken(token: string | null, failed?: boolean): Promise<void>
+  /** Passes on a token. Null: no person is signed in. With `failed`: the page could not get one, and why. */
+  setToken(token: string | null, failed?: boolean | string): Promise<void>
   /** The owner of the database and the number of unsent entries; null until a person has used it. [ID-6] */
   person(): Promise<PersonState | null>
   /** The network may be available again: try now instead of after the pause. */
   hurry(): Promise<void>
+  /** A person waits in front of a visible page. Called every few seconds while the server is unreachable. */
+  attend(): Promise<void>
   /**
    * Stops all writes before this database is deleted, and returns the number of unsent entries. If there are more than
    * `most`, it is refused and writes continue.
@@ -154,6 +156,7 @@ export const retriedMethods: readonly (keyof RuntimeService)[] = [
   'setToken',
   'person',
   'hurry',
+  'attend',
   'closeForWipe',
 ]
 

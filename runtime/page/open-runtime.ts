@@ -15,6 +15,7 @@ import type {RunExport} from '../protocol/run-export.ts'
 import {serverUrl} from '../protocol/server-url.ts'
 import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {askPersistence} from './ask-persistence.ts'
+import {keepAttended} from './attention.ts'
 import {browserPeople} from './browser-people.ts'
 import {requireDatabaseName} from './database-name.ts'
 import type {EditOutbox} from './edit-outbox.ts'
@@ -193,7 +194,11 @@ function openPlace(start: WorkerStart, identity: PageIdentity): Opened<Client> {
   addEventListener('online', online)
   const persist = navigator.storage?.persist ? () => navigator.storage.persist() : null
   const kept = keepEditsOfPage({service: client.service, edits, database: name})
-  const stops = [identity.bringTo(parts), askPersistence({service: client.service, listen: parts.listen, persist})]
+  const stops = [
+    identity.bringTo(parts),
+    askPersistence({service: client.service, listen: parts.listen, persist}),
+    keepAttended({...parts, now: () => performance.now()}),
+  ]
   return {
     parts,
     extra: client,

@@ -51,8 +51,11 @@ export function pageIdentity(url: string | null, token: (() => Promise<string | 
   }
 
   async function bring({service}: PageParts): Promise<void> {
-    const held = await ask().catch(() => undefined)
-    if (held === undefined) return await service.setToken(null, true)
+    const {held, failed} = await ask().then(
+      token => ({held: token, failed: null}),
+      ({cause}: HoldfastError) => ({held: null, failed: HoldfastError.is(cause) ? cause.message : true}),
+    )
+    if (failed !== null) return await service.setToken(null, failed)
     if (held === null) return await service.setToken(null)
     // While the connection is off, the server is not asked. The database's owner verifies the person before it sends
     // anything.

@@ -7,12 +7,21 @@ import {forgetCached} from './cached-files.ts'
  * Null when every file is right.
  */
 export async function diagnoseFiles(): Promise<OpeningCause | null> {
-  const loaded = performance.getEntriesByType('resource').map(({name}) => name)
-  for (const url of new Set(loaded.filter(name => binary.test(new URL(name).pathname)))) {
+  const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+  const loaded = entries.filter(({name}) => binary.test(new URL(name).pathname))
+  for (const url of new Set(loaded.map(({name}) => name))) {
     const cause = await diagnoseFile(url)
     if (cause) return cause
   }
-  return null
+  return refusedBefore(loaded)
+}
+
+/** Every file is right now; the first request for one may have been refused, before the line was repaired. */
+function refusedBefore(loaded: readonly PerformanceResourceTiming[]): OpeningCause | null {
+  const refused = loaded.find(({responseStatus}) => responseStatus >= 400)
+  if (!refused) return null
+  const {name, responseStatus: status} = refused
+  return openingCause('unreachable', `${name} answered with status ${status} at first.`, status)
 }
 
 const binary = /\.(wasm|data|bin)$/
@@ -24,7 +33,7 @@ async function diagnoseFile(url: string): Promise<OpeningCause | null> {
   if (answer.status === 404 || answer.status === 410) {
     return openingCause('new_version', `${url} answered with status ${answer.status}.`)
   }
-  if (!answer.ok) return openingCause('unreachable', `${url} answered with status ${answer.status}.`)
+  if (!answer.ok) return openingCause('unreachable', `${url} answered with status ${answer.status}.`, answer.status)
   const type = answer.headers.get('content-type') ?? 'no type'
   const bytes = new Uint8Array(await answer.arrayBuffer())
   const isWasm = url.includes('.wasm')

@@ -10,7 +10,7 @@ export async function diagnoseScript(script: string | null, details: string): Pr
     return openingCause('new_version', `${script} answered with status ${answer.status}.`)
   }
   const type = answer.headers.get('content-type') ?? 'no type'
-  if (!answer.ok) return openingCause('unreachable', `${script} answered with status ${answer.status}.`)
+  if (!answer.ok) return openingCause('unreachable', `${script} answered with status ${answer.status}.`, answer.status)
   if (!/javascript/.test(type)) {
     await forgetCached(script)
     return openingCause('wrong_answer', `${script} answered with ${type} instead of a script.`)

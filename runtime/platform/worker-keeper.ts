@@ -10,7 +10,7 @@ import type {ToPage} from './worker-messages.ts'
 export interface WorkerKeeper {
   start(): void
   stop(reason: string): void
-  /** Stops the worker that is and starts another. */
+  /** Stops the worker that runs and starts another at once; without one, ends the pause before the next start. */
   replace(reason: string): void
 }
 
@@ -39,6 +39,7 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   function start(): void {
     if (current) return
     clearTimeout(restart)
+    restart = undefined
     unanswered++
     startedAt = performance.now()
     try {
@@ -65,6 +66,7 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
 
   function stop(reason: string): void {
     clearTimeout(restart)
+    restart = undefined
     if (!current) return
     const stopped = current
     current = undefined
@@ -106,7 +108,7 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
   }
 
   function replace(reason: string): void {
-    if (!current) return
+    if (!current && restart === undefined) return
     stop(reason)
     restart = setTimeout(start, 0)
   }

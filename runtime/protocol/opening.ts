@@ -95,8 +95,11 @@ const messages: Record<OpeningCauseKind, string> = {
   unknown: 'Something unexpected happened.',
 }
 
-export function openingCause(kind: OpeningCauseKind, details: string): OpeningCause {
-  return {kind, message: messages[kind], details}
+/** `status`: the HTTP status that a request for a program file was answered with. */
+export function openingCause(kind: OpeningCauseKind, details: string, status?: number): OpeningCause {
+  const named = kind === 'unreachable' && status !== undefined
+  const message = named ? `A part of the program could not be fetched (${status}).` : messages[kind]
+  return {kind, message, details}
 }
 
 const ways: Partial<Record<OpeningCauseKind, Way[]>> = {
@@ -117,7 +120,8 @@ export function waysFor(kind: OpeningCauseKind): Way[] {
 /** Derives the cause from the error that ended an attempt to open. */
 export function causeOfError(error: ErrorBody): OpeningCause {
   const details = error.cause === undefined ? error.message : `${error.message} (${error.cause})`
-  return openingCause(kindOf(error), details)
+  const status = error.details?.status
+  return openingCause(kindOf(error), details, typeof status === 'number' ? status : undefined)
 }
 
 function kindOf({code, details, cause = '', message}: ErrorBody): OpeningCauseKind {

@@ -15,6 +15,8 @@ export type Connection = {
   state: 'live' | 'polling' | 'connecting' | 'cut' | 'unreachable' | 'unauthenticated' | 'local_only'
   /** One sentence for a person; empty when live. */
   detail: string
+  /** True when something else answered in place of the server, such as a login page or a proxy. */
+  intercepted?: boolean
 }
 
 /** What the page renders of one session; a new immutable value on every change. */

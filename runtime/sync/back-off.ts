@@ -24,7 +24,8 @@ export function retryPauseMs(error: unknown, failures: number, random: number): 
   return Math.min(longestAskedPauseMs, Math.max(own, Math.round(asked * (1 + random / 4))))
 }
 
-function askedPauseMs(error: unknown): number | null {
+/** Milliseconds that the response asked to wait, with `Retry-After`; null if it did not. */
+export function askedPauseMs(error: unknown): number | null {
   if (!HoldfastError.is(error)) return null
   const asked = error.details.retryAfterMs ?? error.details.waitMs
   return typeof asked === 'number' && asked > 0 ? asked : null

@@ -2,7 +2,7 @@ import type {Environment} from '../protocol/environment.ts'
 import {HoldfastError} from '../protocol/errors.ts'
 import type {Connection} from '../protocol/session-view.ts'
 import type {LiveMessage} from '../protocol/wire.ts'
-import {retryPauseMs} from './back-off.ts'
+import {askedPauseMs, retryPauseMs} from './back-off.ts'
 import type {CuttableLink} from './http-link.ts'
 import {Pause} from './pause.ts'
 import {connectionOf, initialSync, onSignal, pollPauseMs, type SyncSignal, type SyncState} from './sync-state.ts'
@@ -93,9 +93,15 @@ export class ConnectionLoop {
     this.#beforeRound.end()
   }
 
-  /** Something waits to be sent while the server is unreachable: tries before the pause ends, at a bounded rate. */
-  nudge(): void {
-    if (this.parts.environment.elapsed() - this.#lastRound > nudgeMs) this.#beforeRound.end()
+  /**
+   * Something waits to be sent, or a person waits, while the server is unreachable: tries before the pause ends, at a
+   * bounded rate. A pause that the server asked for is kept. Returns whether it tries now.
+   */
+  nudge(): boolean {
+    if (askedPauseMs(this.#state.error) !== null) return false
+    if (this.parts.environment.elapsed() - this.#lastRound <= nudgeMs) return false
+    this.#beforeRound.end()
+    return true
   }
 
   /** Changes are expected: without a stream, polls more often again. */
@@ -114,6 +120,8 @@ export class ConnectionLoop {
     if (this.#state === before) return
     // The length of the pause depends on the state, so it starts again.
     this.#beforeRound.end('changed')
+    // The server answers again, so the stream need not wait for the end of its own pause.
+    if (before.asked === 'failed' && this.#state.asked === 'answered') this.#beforeStream.end()
     const connection = connectionOf(this.#state)
     const shown = JSON.stringify(connection)
     if (shown === this.#shown) return

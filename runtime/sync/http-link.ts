@@ -41,6 +41,8 @@ export type HttpLinkOptions = {
   onTokenRefused?(token: string): void
   /** Called with a token that the server accepted. */
   onTokenTaken?(token: string): void
+  /** Called when the pause after a failed call of `token` is to end. */
+  onTokenRetry?(): void
   fetch?: typeof fetch
   /** Maximum milliseconds until the headers of a response, and between two parts of its body. Default: 15,000. */
   deadlineMs?: number
@@ -55,6 +57,8 @@ export type HttpLinkOptions = {
 export interface CuttableLink extends ServerLink {
   setOnline(online: boolean): void
   readonly online: boolean
+  /** Ends the pause after a failed call of `token`: the next request calls it again. */
+  retryToken(): void
   /**
    * The person that requests act for. [ID-6]
    *
@@ -86,6 +90,7 @@ export function httpLink(options: HttpLinkOptions): CuttableLink {
       return http.online
     },
     setOnline: online => http.setOnline(online),
+    retryToken: () => http.retryToken(),
     actFor: (who, onOther) => http.caller.set(who, onOther),
     me: () => http.json(meAnswerSchema, 'GET', mePath),
     request: (schema, method, path, body) => http.json(schema, method, path, body),
@@ -178,6 +183,11 @@ class Http {
       this.#token?.retry()
       this.#cut = new AbortController()
     } else this.#cut.abort(new HoldfastError('offline', 'the connection is switched off'))
+  }
+
+  retryToken(): void {
+    this.#token?.retry()
+    this.options.onTokenRetry?.()
   }
 
   async json<T>(schema: z.ZodType<T>, method: string, path: string, body?: unknown): Promise<T> {

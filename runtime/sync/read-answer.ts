@@ -27,8 +27,14 @@ export async function readBytes({body}: Response, heard: (bytes: number) => void
  * page.
  */
 export function readJson<T>(schema: z.ZodType<T>, bytes: Uint8Array, what: string): T {
-  const answer = parseTolerant(schema, jsonOf(bytes))
+  const content = jsonOf(bytes)
+  const answer = parseTolerant(schema, content)
   if (answer.success) return answer.data
+  if (content === undefined) {
+    const message =
+      'A page that is not from the server was the answer, such as a login page. Check the network, or sign in there.'
+    throw new HoldfastError('offline', message, {details: {intercepted: true, request: what}})
+  }
   const [issue] = answer.error.issues
   throw new HoldfastError('offline', `${what}: the response is not from the server, or from another version of it`, {
     details: {field: issue?.path.join('.') ?? '', expected: issue?.message ?? 'JSON'},
@@ -46,8 +52,8 @@ export function readError({status, headers}: Response, bytes: Uint8Array, now: n
   const asked: Record<string, number> = pause === null ? {} : {retryAfterMs: pause}
   const body = parseTolerant(answerSchema, jsonOf(bytes))
   if (!body.success) {
-    const message = `the server answered with status ${status} and no readable error`
-    return new HoldfastError('offline', message, {details: {status, ...asked}})
+    const message = `The answer has status ${status} and is not from the server itself, but from something before it, such as a proxy or a login page.`
+    return new HoldfastError('offline', message, {details: {status, intercepted: true, ...asked}})
   }
   const {details, ...error} = body.data.error
   return HoldfastError.fromBody({...error, details: {...asked, ...details}})

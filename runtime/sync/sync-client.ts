@@ -119,6 +119,12 @@ export class SyncClient {
     if (stream !== 'live') this.#loop.hurry()
   }
 
+  /** A person waits in front of a visible page: tries every few seconds while the server is unreachable. */
+  attend(): void {
+    const {cut, stream, asked} = this.#loop.state
+    if (!cut && stream !== 'live' && asked !== 'answered' && this.#loop.nudge()) this.parts.link.retryToken()
+  }
+
   /** Events were appended on this device: pushes them at once, or in the next round while the server is unreachable. */
   touch(session: SessionId): void {
     this.#loop.expectNews()

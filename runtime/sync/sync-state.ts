@@ -82,7 +82,11 @@ export function connectionOf({cut, stream, asked, error}: SyncState): Connection
       detail: 'Live updates do not reach this device, so it checks for changes every few seconds.',
     }
   }
-  if (error) return {state: isNotLetIn(error) ? 'unauthenticated' : 'unreachable', detail: error.message}
+  if (error && isNotLetIn(error)) return {state: 'unauthenticated', detail: error.message}
+  if (error) {
+    const intercepted = error.details.intercepted === true
+    return {state: 'unreachable', detail: error.message, ...(intercepted && {intercepted})}
+  }
   return {state: 'connecting', detail: 'Connecting to the server.'}
 }
 

@@ -13,7 +13,7 @@ const patienceMs = 30_000
 export class TokenKeeper {
   #held: string | null = null
   #asking: Promise<string> | null = null
-  #bring: ((token: string | null, failed: boolean) => void) | null = null
+  #bring: ((token: string | null, failed: boolean | string) => void) | null = null
   /** Consecutive requests for a token without one that the server accepted. */
   #failures = 0
   #askAt = 0
@@ -48,16 +48,22 @@ export class TokenKeeper {
   }
 
   /** Returns the options for `httpLink`. */
-  forLink(): Pick<HttpLinkOptions, 'token' | 'onTokenRefused' | 'onTokenTaken'> {
+  forLink(): Pick<HttpLinkOptions, 'token' | 'onTokenRefused' | 'onTokenTaken' | 'onTokenRetry'> {
     return {
       token: () => this.get(),
       onTokenRefused: token => this.refused(token),
       onTokenTaken: token => this.taken(token),
+      onTokenRetry: () => this.retry(),
     }
   }
 
-  /** Sets a token from a page. Null: no person is signed in there. `failed`: the page could not get one. */
-  set(token: string | null, failed = false): void {
+  /** Ends the pause after a request without a token. The number of failures stays, so the next pause is not shorter. */
+  retry(): void {
+    this.#askAt = this.parts.elapsed()
+  }
+
+  /** Sets a token from a page. Null: no person is signed in there. `failed`: the page could not get one, and why. */
+  set(token: string | null, failed: boolean | string = false): void {
     if (token !== null) this.#held = token
     this.#bring?.(token, failed)
   }
@@ -82,7 +88,7 @@ export class TokenKeeper {
     try {
       const token = await this.#answer(ask).catch(cause => {
         // Tokens often come from the server, so "offline" is more likely than "signed out".
-        throw new HoldfastError('offline', 'The application did not provide a token. It will be asked again.', {cause})
+        throw noToken(cause)
       })
       if (typeof token !== 'string' || token === '') throw none('Nobody is signed in: the application has no token.')
       this.#held = token
@@ -103,7 +109,7 @@ export class TokenKeeper {
         this.#bring = null
         end()
       }
-      this.#bring = (token, failed) => settle(() => (failed ? reject(new Error('the page has none')) : resolve(token)))
+      this.#bring = (token, failed) => settle(() => (failed ? reject(pageHasNone(failed)) : resolve(token)))
       // A function that is not async may throw at once.
       Promise.resolve()
         .then(ask)
@@ -113,6 +119,19 @@ export class TokenKeeper {
         )
     })
   }
+}
+
+/** `failed`: a sentence for the person, or true when there is none. */
+function pageHasNone(failed: true | string): Error {
+  return failed === true ? new Error('The page has no token.') : new HoldfastError('offline', failed)
+}
+
+/** A HoldfastError of the token function carries a sentence for the person; the words of other errors are details. */
+function noToken(cause: unknown): HoldfastError {
+  const reason = HoldfastError.is(cause) ? ` ${cause.message}` : ''
+  return new HoldfastError('offline', `The application did not provide a token. It will be asked again.${reason}`, {
+    cause,
+  })
 }
 
 function none(message: string): HoldfastError {

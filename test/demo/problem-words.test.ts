@@ -23,12 +23,12 @@ describe('what a person is told when something fails', () => {
 
 describe('what a person is told while the desk is not open', () => {
   const kinds: OpeningCauseKind[] = ['new_version', 'wrong_answer', 'engine', 'no_room', 'storage_blocked', 'unknown']
-  test.for(kinds)('%s: what is the matter, when it is tried again, and details apart', kind => {
+  test.for(kinds)('%s: what is the matter, when the next try is, and details apart', kind => {
     const cause = openingCause(kind, 'QuotaExceededError: raw')
     const opening = {state: 'opening', step: 'database', since: 0, attempt: 2, cause, nextAt: 5_000} as const
     const words = openingWords(opening, 1_000)
     expect(words).toMatchObject({title: 'The desk cannot open yet', details: 'QuotaExceededError: raw'})
-    expect(words?.sentences).toEqual([cause.message, 'It is tried again in 4 seconds.'])
+    expect(words?.sentences).toEqual([cause.message, 'The next try is in 4 seconds.'])
   })
 
   test('another tab that does not answer is named, with when this one takes over', () => {

@@ -14,11 +14,16 @@ type Props = {
   /** The conversation that is shown; null for a new one. */
   view: SessionView | null
   underWay: boolean
-  /** The text was sent and waits for the conversation to open. */
-  waiting: boolean
+  /** What a text that was sent waits for: the conversation to open, or the server. Null when none waits. */
+  waiting: 'opening' | 'server' | null
   onSend: (text: string, policy: BusyPolicy) => Promise<boolean>
   onTakeBack: () => void
   onStop: () => void
+}
+
+const waitingWords = {
+  opening: 'This is sent as soon as the conversation is open.',
+  server: 'The server cannot be reached. This is sent as soon as it answers.',
 }
 
 /** Unsent text survives a reload, and is cleared only after the message is durable. */
@@ -52,7 +57,7 @@ export function Composer({keptUnder, view, underWay, waiting, onSend, onTakeBack
         {waiting && (
           <p className="composer-waiting" role="status">
             <Icon name="clock" />
-            This is sent as soon as the conversation is open.
+            {waitingWords[waiting]}
             <button type="button" className="button" onClick={onTakeBack}>
               Take back
             </button>

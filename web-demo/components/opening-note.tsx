@@ -9,6 +9,8 @@ export function OpeningNote({opening, above = false}: {opening: Opening; above?:
   const services = useServices()
   const words = openingWords(opening, useNow(1_000))
   if (!words) return null
+  // A new worker starts at once, whether one runs or the next one waits for its time.
+  const retry = () => void services.runtime().then(runtime => runtime.killWorker())
   return (
     <section
       className={`opening opening-${words.tone}${above ? ' opening-above' : ''}`}
@@ -19,7 +21,12 @@ export function OpeningNote({opening, above = false}: {opening: Opening; above?:
         {words.title}
       </h2>
       <p>{words.sentences.join(' ')}</p>
-      {words.reload && (
+      {words.offers === 'retry' && (
+        <button type="button" className="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+      {words.offers === 'reload' && (
         <button type="button" className="button" onClick={services.reload}>
           Reload
         </button>

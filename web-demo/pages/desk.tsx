@@ -2,6 +2,7 @@ import {useCallback, useState, useSyncExternalStore} from 'react'
 import {addressOf} from '../address.ts'
 import {Banner} from '../components/banner.tsx'
 import {Composer} from '../components/composer.tsx'
+import {ConnectionNote} from '../components/connection-note.tsx'
 import {Conversation} from '../components/conversation.tsx'
 import {CrashedNote} from '../components/crashed-note.tsx'
 import {DeskBar} from '../components/desk-bar.tsx'
@@ -51,6 +52,8 @@ export function Desk({sessionId}: {sessionId: string | null}) {
     navigate(addressOf(id))
   }, [])
   const sendTo = sessionId ?? newConversation
+  const away = device.opening.state === 'open' && device.connection.state === 'unreachable'
+  const awaited = away ? 'server' : 'opening'
   const stop = () => void run(async () => session?.cancel(`Stopped by ${personName(device.person?.subject ?? '')}.`))
   const branch = useCallback(
     (after: number) => {
@@ -119,6 +122,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
           }
         />
         <Notices runtime={runtime} />
+        {away && <ConnectionNote connection={device.connection} isNew={device.person === null} />}
         {view && <OpeningNote opening={device.opening} above />}
         <Problems problems={problems} onDismiss={dismiss} />
         {standing?.session === sessionId && standing?.sentence && (
@@ -164,7 +168,7 @@ export function Desk({sessionId}: {sessionId: string | null}) {
             keptUnder={sendTo}
             view={view}
             underWay={view !== null && isUnderWay(view.status)}
-            waiting={sending.waits(sendTo)}
+            waiting={sending.waits(sendTo) ? awaited : null}
             onSend={(text, policy) => sending.send(sendTo, text, policy)}
             onTakeBack={() => sending.takeBack(sendTo)}
             onStop={stop}

@@ -3,7 +3,7 @@ import {HoldfastError} from '../../runtime/index.ts'
 import {addressOf} from '../address.ts'
 import {navigate, type Run} from '../hooks.ts'
 import {pagePerson} from '../page-person.ts'
-import type {BrowserRuntime, BusyPolicy, Session} from '../runtime-types.ts'
+import type {BrowserRuntime, BusyPolicy, Connection, Session} from '../runtime-types.ts'
 import {forgetSendIds, sendIds} from '../send-ids.ts'
 import {useServices} from '../services.ts'
 import {untilValue} from '../until-value.ts'
@@ -100,36 +100,43 @@ async function untilNamed(runtime: BrowserRuntime, stop: AbortSignal): Promise<v
   if (runtime.person.get() || runtime.opening.get().state !== 'open') return
   const named = new AbortController()
   const unsubscribe = runtime.person.subscribe(() => named.abort())
-  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
-  const end = AbortSignal.any([stop, named.signal, AbortSignal.timeout(connectionMs)])
-  await untilValue(connection, ({state}) => ['cut', 'unreachable', 'unauthenticated'].includes(state), end)
+  const end = AbortSignal.any([stop, named.signal])
+  await untilValue(connectionOf(runtime), ({state}) => ['cut', 'unauthenticated'].includes(state), end)
   unsubscribe()
 }
 
-/** A connection that is not there by then is no reason to wait any longer without a word. */
-const connectionMs = 20_000
-
-/** A conversation that this device does not have may be with the server: that is known once the connection is there. */
+/**
+ * A conversation that this device does not have may be with the server: that is known once the connection is there. The
+ * person sees that the text waits, and can take it back.
+ */
 async function comesWithConnection(runtime: BrowserRuntime, error: unknown, stop: AbortSignal): Promise<boolean> {
   if (!HoldfastError.is(error, 'not_found', 'offline', 'unauthenticated')) return false
-  const states: string[] = []
-  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
-  const patience = AbortSignal.any([stop, AbortSignal.timeout(connectionMs)])
-  await untilValue(connection, ({state}) => states.push(state) > 0 && state !== 'connecting', patience)
-  return states[0] === 'connecting' && ['live', 'polling'].includes(states.at(-1) ?? '')
+  const states: Connection['state'][] = []
+  await untilValue(connectionOf(runtime), ({state}) => states.push(state) > 0 && !isAway(state), stop)
+  const [first = 'live', last = first] = [states[0], states.at(-1)]
+  return stop.aborted || (isAway(first) && ['live', 'polling'].includes(last))
 }
 
-/** While the server cannot be reached, "nobody is signed in" only means that a new device does not know who it is. */
+function isAway(state: Connection['state']): boolean {
+  return state === 'connecting' || state === 'unreachable'
+}
+
+/** Without the server, "nobody is signed in" only means that a new device does not know who it is. */
 async function withoutServer(opened: Promise<BrowserRuntime>, error: unknown): Promise<unknown> {
   if (!HoldfastError.is(error, 'unauthenticated')) return error
-  const runtime = await opened
-  const states: string[] = []
-  const connection = {subscribe: runtime.subscribeConnection.bind(runtime)}
-  await untilValue(connection, ({state}) => states.push(state) > 0, AbortSignal.timeout(connectionMs))
-  if (!states.includes('unreachable')) return error
+  const states: Connection['state'][] = []
+  await untilValue(connectionOf(await opened), ({state}) => states.push(state) > 0, AbortSignal.timeout(connectionMs))
+  if (!states.includes('unreachable') && !states.includes('cut')) return error
   return new HoldfastError('offline', 'The server cannot be reached, so it is not known who is signed in.', {
     cause: error,
   })
+}
+
+/** The connection is published at once; without it the error stays as it is. */
+const connectionMs = 20_000
+
+function connectionOf(runtime: BrowserRuntime) {
+  return {subscribe: (listener: (connection: Connection) => void) => runtime.subscribeConnection(listener)}
 }
 
 function isShown(key: SendKey): boolean {

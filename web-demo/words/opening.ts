@@ -7,8 +7,8 @@ export type OpeningWords = {
   /** What is the matter and what happens next, a sentence each. */
   sentences: string[]
   details: string | null
-  /** A reload can help. */
-  reload: boolean
+  /** What can help: another try, or the page of the newer version. */
+  offers: 'retry' | 'reload' | null
 }
 
 type Steps = Record<Extract<Opening, {state: 'opening'}>['step'], string>
@@ -34,14 +34,14 @@ export function openingWords(opening: Opening, now: number): OpeningWords | null
     case 'opening': {
       const {cause, step, nextAt} = opening
       if (!cause) {
-        return {tone: 'waiting', title: 'Opening the desk', sentences: [steps[step]], details: null, reload: false}
+        return {tone: 'waiting', title: 'Opening the desk', sentences: [steps[step]], details: null, offers: null}
       }
       return {
         tone: 'bad',
         title: 'The desk cannot open yet',
         sentences: [cause.message, nextSentence(nextAt, now)],
         details: cause.details,
-        reload: true,
+        offers: cause.kind === 'new_version' ? 'reload' : 'retry',
       }
     }
     case 'blocked':
@@ -56,7 +56,7 @@ export function openingWords(opening: Opening, now: number): OpeningWords | null
           'Nothing that was saved is lost.',
         ],
         details: null,
-        reload: false,
+        offers: null,
       }
     case 'failed':
       return {
@@ -64,7 +64,7 @@ export function openingWords(opening: Opening, now: number): OpeningWords | null
         title: 'The desk cannot open',
         sentences: [opening.cause.message, ...opening.ways.map(way => ways[way])],
         details: opening.cause.details,
-        reload: opening.ways.includes('reload'),
+        offers: opening.ways.includes('reload') ? 'reload' : null,
       }
   }
 }
@@ -77,7 +77,7 @@ export function openingStatus(opening: Opening): {words: string; tone: Tone} | n
 }
 
 function nextSentence(nextAt: number | null, now: number): string {
-  return nextAt === null || nextAt <= now ? 'It is tried again now.' : `It is tried again ${inSeconds(nextAt, now)}.`
+  return nextAt === null || nextAt <= now ? 'Trying again now.' : `The next try is ${inSeconds(nextAt, now)}.`
 }
 
 function inSeconds(at: number, now: number): string {

@@ -99,5 +99,10 @@ async function fetchDataDir(url: string | URL): Promise<Blob> {
     throw new HoldfastError('offline', 'The data directory for a first open cannot be fetched.', {cause: error})
   })
   if (response.ok) return asTarball(new Uint8Array(await response.arrayBuffer()))
-  throw new HoldfastError('misconfigured', `Expected the data directory at ${url}, got status ${response.status}.`)
+  const {status} = response
+  // A missing file is of another build. With any other status, a later request can succeed.
+  const opening = status === 404 || status === 410 ? 'new_version' : 'unreachable'
+  throw new HoldfastError('offline', `Expected the data directory at ${url}, got status ${status}.`, {
+    details: {opening, status},
+  })
 }
