@@ -2,7 +2,6 @@ import {Hono} from 'hono'
 import {compress} from 'hono/compress'
 import {cors} from 'hono/cors'
 import {secureHeaders} from 'hono/secure-headers'
-import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {personHeader} from '../runtime/protocol/person.ts'
 import {protocolHeader, revisionHeader} from '../runtime/protocol/wire.ts'
 import type {DueWorker} from './authority/due-worker.ts'
@@ -39,6 +38,7 @@ import {liveRoutes} from './routes/live.ts'
 import {meRoutes} from './routes/me.ts'
 import {memoryRoutes} from './routes/memory.ts'
 import {modelRoutes} from './routes/models.ts'
+import {noRoute} from './routes/no-route.ts'
 import {openApiRoutes} from './routes/openapi.ts'
 import {passportRoutes} from './routes/passports.ts'
 import {runExportRoutes} from './routes/run-export.ts'
@@ -110,7 +110,7 @@ export function createApp(parts: AppParts): App {
   modelRoutes(app, parts.models, parts.gateway, parts.heartbeatMs)
   usageRoutes(app, {...context, budgets: parts.budgets, operatorRole: parts.operatorRole})
   liveRoutes(app, {...context, heartbeatMs: parts.heartbeatMs, closing: parts.closing, streams: parts.streams})
-  app.notFound(c => errorAnswer(c, new HoldfastError('not_found', 'No such route.')))
+  app.notFound(noRoute(app))
   const tellRefusal = refusals(context.log, context.environment.now)
   app.onError((error, c) => {
     if (isFault(error)) context.onFault(error, {fields: requestFields(c)})
