@@ -14,7 +14,7 @@ const roles: Record<Role, string> = {
   follower: 'Another tab runs the agent; this one follows it.',
 }
 
-/** The switches that let anybody see for themselves what the runtime survives. */
+/** Controls that show what the runtime survives: no connection, a reload, a killed worker, another person. */
 export function DevicePanel({
   runtime,
   connection,
@@ -59,8 +59,8 @@ export function DevicePanel({
           Kill the worker
         </button>
       </div>
+      <p className="hint">Neither button loses anything. Try them in the middle of a reply.</p>
       <PersonPanel runtime={runtime} person={person} run={run} />
-      <p className="hint">Neither loses anything. Try them in the middle of a reply.</p>
     </div>
   )
 }

@@ -11,7 +11,7 @@ const all = Object.keys(people).filter(isPerson)
 
 type Props = {runtime: BrowserRuntime | null; person: PersonState | null; run: Run}
 
-/** Who works at this browser: to leave, to make room for somebody else, or to take everything along. */
+/** The person who is signed in at this browser, and controls to switch, to sign out and to delete their data. */
 export function PersonPanel({runtime, person, run}: Props) {
   const choice = useId()
   const [wiping, setWiping] = useState(false)
