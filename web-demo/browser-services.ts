@@ -4,6 +4,7 @@ import {pagePerson} from './page-person.ts'
 import type {BrowserRuntime} from './runtime-types.ts'
 import type {Services} from './services.ts'
 import {shopSchema} from './shop/order.ts'
+import {signIn} from './sign-in.ts'
 import {demoToken, deskToken} from './token.ts'
 import {updates} from './updates.ts'
 import {deviceName} from './words/device.ts'
@@ -38,10 +39,22 @@ function openDesk(): Promise<BrowserRuntime> {
     sync: {url: location.origin, token: deskToken},
   })
   opening.then(
-    ({person}) => pagePerson.follow(person),
+    desk => {
+      pagePerson.follow(desk.person)
+      followSignOut(desk)
+    },
     () => {
       runtime = null
     },
   )
   return opening
+}
+
+/** A person can also sign out at the approvals page, which has no runtime of its own. [ID-6] */
+function followSignOut(desk: BrowserRuntime): void {
+  const look = () => {
+    if (signIn.get() === null) void desk.signOut().catch(() => undefined)
+  }
+  signIn.subscribe(look)
+  look()
 }

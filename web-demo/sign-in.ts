@@ -1,5 +1,6 @@
 import {addressOf} from './address.ts'
 import {navigate} from './hooks.ts'
+import {leftPersons} from './left-persons.ts'
 import {isPerson, type Person} from './people.ts'
 import type {BrowserRuntime} from './runtime-types.ts'
 import {local} from './safe-storage.ts'
@@ -15,6 +16,9 @@ export const signIn = {
     return isPerson(name) ? name : null
   },
   set(person: Person | null): void {
+    const before = signIn.get()
+    if (person) leftPersons.remove(person)
+    else if (before) leftPersons.add(before)
     local.write(key, person ?? nobody)
     for (const listener of [...listeners]) listener()
   },
@@ -27,6 +31,12 @@ export const signIn = {
       removeEventListener('storage', inOtherTab)
     }
   },
+}
+
+/** Signs a person out of the approvals, and out of the desk if they are signed in there too. */
+export function leaveInbox(person: Person): void {
+  if (signIn.get() === person) signIn.set(null)
+  else leftPersons.add(person)
 }
 
 /** Signs a person in and brings the desk to their conversations. */

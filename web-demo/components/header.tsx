@@ -1,5 +1,6 @@
 import {type MouseEvent, useEffect, useSyncExternalStore} from 'react'
 import {navigate} from '../hooks.ts'
+import {leftPersons} from '../left-persons.ts'
 import {inboxPerson, people} from '../people.ts'
 import {signIn} from '../sign-in.ts'
 
@@ -13,7 +14,10 @@ export const pages = [
 export function Header({path, as}: {path: string; as: string | null}) {
   const signedIn = useSyncExternalStore(signIn.subscribe, signIn.get)
   const current = pages.find(page => page.path === (path === '/index.html' ? '/' : path))
-  const who = current?.path === '/inbox' ? inboxPerson(as) : signedIn
+  const asked = inboxPerson(as)
+  const left = useSyncExternalStore(leftPersons.subscribe, () => leftPersons.has(asked))
+  const atInbox = left ? null : asked
+  const who = current?.path === '/inbox' ? atInbox : signedIn
   const person = who ? people[who] : {name: 'Nobody', job: 'Signed out'}
   const title = current?.title ?? 'Not found'
   useEffect(() => {

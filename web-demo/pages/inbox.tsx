@@ -1,3 +1,4 @@
+import {useSyncExternalStore} from 'react'
 import {ApprovalCard} from '../components/approval-card.tsx'
 import {Banner} from '../components/banner.tsx'
 import {Part} from '../components/boundary.tsx'
@@ -5,20 +6,39 @@ import {DecidedList} from '../components/decided-list.tsx'
 import {DecidingDevices} from '../components/deciding-devices.tsx'
 import {DelegationPanel} from '../components/delegation-panel.tsx'
 import {KeptDecisions} from '../components/kept-decisions.tsx'
+import {LeftNote} from '../components/left-note.tsx'
 import {PersonChoice} from '../components/person-choice.tsx'
 import {Problems} from '../components/problems.tsx'
 import {StatusDot} from '../components/status-dot.tsx'
 import {UncertainCard} from '../components/uncertain-card.tsx'
 import {UpdateNote} from '../components/update-note.tsx'
 import {useAction} from '../hooks.ts'
+import {leftPersons} from '../left-persons.ts'
 import type {Person} from '../people.ts'
 import type {InboxState} from '../runtime-types.ts'
+import {leaveInbox} from '../sign-in.ts'
 import {clock} from '../words/approval.ts'
 import {connectionWords} from '../words/session.ts'
 import {useInbox} from './use-inbox.ts'
 import {useShop} from './use-shop.ts'
 
+/** The approvals of one person; a sign-out in any tab ends them in every tab. [ID-6] */
 export function InboxPage({person}: {person: Person}) {
+  const left = useSyncExternalStore(leftPersons.subscribe, () => leftPersons.has(person))
+  if (!left) return <Inbox person={person} />
+  return (
+    <main className="page">
+      <div className="page-head">
+        <h1>Approvals</h1>
+        <PersonChoice person={person} />
+      </div>
+      <UpdateNote runtime={null} />
+      <LeftNote person={person} onSignIn={() => leftPersons.remove(person)} />
+    </main>
+  )
+}
+
+function Inbox({person}: {person: Person}) {
   const {inbox, state} = useInbox(person)
   const {problems, run, dismiss} = useAction()
   const {shop} = useShop(15_000)
@@ -27,12 +47,19 @@ export function InboxPage({person}: {person: Person}) {
   const open = state?.items.filter(item => item.status === 'open') ?? []
   const decided = state?.items.filter(item => item.status !== 'open') ?? []
   const uncertain = state?.uncertain ?? []
+  const signOut = async () => {
+    await inbox?.signOut()
+    leaveInbox(person)
+  }
   return (
     <main className="page">
       <div className="page-head">
         <h1>Approvals</h1>
         {state && <StatusDot {...connectionWords(state.connection)} />}
         <PersonChoice person={person} />
+        <button type="button" className="button" disabled={!inbox} onClick={() => void run(signOut)}>
+          Sign out
+        </button>
       </div>
       <UpdateNote runtime={null} />
       <Problems problems={problems} onDismiss={dismiss} />

@@ -16,6 +16,10 @@ export function ShopPage() {
           <p className="hint">As the server had it at {new Date(readAt).toLocaleTimeString('en-GB')}</p>
         )}
       </div>
+      <p className="hint">
+        These are the shop’s own tables. They belong to no person: everybody who works here sees the same, signed in or
+        not.
+      </p>
       <UpdateNote runtime={null} />
       {problem && (
         <Banner tone="waiting">
