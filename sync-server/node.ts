@@ -1,8 +1,10 @@
+import type {IncomingMessage} from 'node:http'
 import {createAdaptorServer} from '@hono/node-server'
 import * as z from 'zod'
 import {checkOptions, filledText, havingMethods, pauseMs, valueThat} from '../runtime/protocol/check-options.ts'
 import type {LogLine} from '../runtime/protocol/log-line.ts'
 import type {SyncServer} from './index.ts'
+import {closeAfterUnread} from './unread-body.ts'
 
 export type NodeHost = {
   url: string
@@ -41,8 +43,10 @@ export async function serveNode(
   const host = options.host ?? '127.0.0.1'
   const underWay = new Set<Promise<unknown>>()
   const http = createAdaptorServer({
-    fetch: request => {
-      const answer = Promise.resolve(server.fetch(request))
+    fetch: (request, {incoming}) => {
+      const answer = Promise.resolve(server.fetch(request)).then(given =>
+        'httpVersionMajor' in incoming ? closeAfterUnread(given, incoming as IncomingMessage) : given,
+      )
       const done = answer.catch(() => undefined).finally(() => underWay.delete(done))
       underWay.add(done)
       return answer

@@ -1,0 +1,34 @@
+import {once} from 'node:events'
+import type {IncomingMessage} from 'node:http'
+import {setTimeout as wait} from 'node:timers/promises'
+
+/** A rest of a body that is read away, so that the connection can serve the next request. */
+const smallBytes = 64 * 1024
+const drainMs = 500
+
+/**
+ * Adds `connection: close` to an answer over HTTP/1.1 whose request has a large body that was not read: the rest of it
+ * stands before the next request. The rest is read away for a moment, because a client that is still sending may lose the
+ * answer when the connection ends.
+ */
+export async function closeAfterUnread(answer: Response, incoming: IncomingMessage): Promise<Response> {
+  if (incoming.httpVersionMajor !== 1 || incoming.complete || answer.status < 400 || restOf(incoming) <= smallBytes) {
+    return answer
+  }
+  incoming.on('error', () => undefined)
+  incoming.resume()
+  const ended = new AbortController()
+  await Promise.race([
+    once(incoming, 'end', {signal: ended.signal}),
+    once(incoming, 'close', {signal: ended.signal}),
+    wait(drainMs, undefined, {ref: false, signal: ended.signal}),
+  ]).catch(() => undefined)
+  ended.abort()
+  const headers = new Headers(answer.headers)
+  headers.set('connection', 'close')
+  return new Response(answer.body, {status: answer.status, statusText: answer.statusText, headers})
+}
+
+function restOf({headers}: IncomingMessage): number {
+  return headers['content-length'] === undefined ? Number.POSITIVE_INFINITY : Number(headers['content-length'])
+}
