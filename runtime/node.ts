@@ -1,5 +1,6 @@
 import {resolve} from 'node:path'
 import type {PGlite} from '@electric-sql/pglite'
+import {checkNodeOptions} from './check-options.ts'
 import {storedOwner} from './device/device-owner.ts'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import {localFeed} from './device/local-feed.ts'
@@ -8,7 +9,15 @@ import {peopleFile} from './device/people-file.ts'
 import {personFolders} from './device/person-folders.ts'
 import type {RuntimeService} from './device/runtime-service.ts'
 import {documentProjection} from './documents/document-projection.ts'
-import {type Agent, type AgentHost, agentHost, type ModelSource, type ToolImplementations} from './loop/define.ts'
+import {
+  type Agent,
+  type AgentHost,
+  agentHost,
+  type ModelSource,
+  requireDistinct,
+  type ToolImplementations,
+} from './loop/define.ts'
+import {requireTools} from './loop/require-tools.ts'
 import type {Router} from './loop/route.ts'
 import {type EditOutbox, flushEdits} from './page/edit-outbox.ts'
 import type {Runtime} from './page/open-runtime.ts'
@@ -19,11 +28,9 @@ import {type TokenOption, tokenSource} from './page/token-source.ts'
 import {systemEnvironment} from './platform/environment.ts'
 import type {Environment} from './protocol/environment.ts'
 import {HoldfastError} from './protocol/errors.ts'
-import {kindOf} from './protocol/expectation.ts'
 import type {LogLine} from './protocol/log-line.ts'
 import type {Person} from './protocol/person.ts'
 import type {Recovery} from './protocol/recovery.ts'
-import {serverUrl} from './protocol/server-url.ts'
 import {orClose} from './storage/pglite/opened-database.ts'
 import {openDeviceStore} from './storage/recovery/open-device-store.ts'
 import {type CuttableLink, httpLink} from './sync/http-link.ts'
@@ -96,16 +103,19 @@ type Open = {db: PGlite; service: Pick<RuntimeService, 'storage' | 'dismissRecov
 /**
  * Opens a runtime in this Node process, over a folder or in memory.
  *
- * @throws HoldfastError `database_locked` naming the folder and the process that holds it
+ * @throws HoldfastError `misconfigured` naming every wrong option and every tool without its function, and
+ * `database_locked` naming the folder and the process that holds it
  * @example
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
 export async function openRuntime<Served extends Agent>(options: NodeRuntimeOptions<Served>): Promise<NodeRuntime> {
+  checkNodeOptions(options)
   const {agent, model, tools, modelProfiles, also = [], router, memory} = options
   const {dataDir, sync, environment = systemEnvironment, retryDelayMs, log} = options
-  if (sync && 'url' in sync) serverUrl(sync.url, 'sync.url')
+  const hosts = [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also]
+  requireDistinct(hosts)
+  requireTools(hosts, 'openRuntime')
   const tokens = sync && 'url' in sync ? tokensOf(sync.token, environment) : null
-  if (typeof dataDir !== 'string' || dataDir === '') throw noDataDir(dataDir)
   const folders = personFolders(dataDir)
   const index = dataDir.startsWith('memory://') ? memoryPeople() : peopleFile(resolve(dataDir))
   const link = linkOf(sync, tokens)
@@ -117,7 +127,7 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
       openDeviceRuntime({
         store: kept.store,
         storage: kept,
-        hosts: [agentHost(agent, {model, tools, ...(modelProfiles && {modelProfiles})}), ...also],
+        hosts,
         router,
         environment,
         link,
@@ -169,12 +179,6 @@ export async function openRuntime<Served extends Agent>(options: NodeRuntimeOpti
 function openOf({current}: Persons<Open>): Open {
   if (current) return current.extra
   throw new HoldfastError('unauthenticated', 'Nobody is signed in on this device.')
-}
-
-/** An empty text would name the working directory. */
-function noDataDir(dataDir: unknown): HoldfastError {
-  const message = `dataDir: expected the path of a folder or "memory://", got ${kindOf(dataDir)}`
-  return new HoldfastError('misconfigured', message, {details: {field: 'dataDir'}})
 }
 
 function nullWhenNobody(error: unknown): null {

@@ -1,9 +1,11 @@
+import {checkServeOptions} from './check-options.ts'
 import {storedOwner} from './device/device-owner.ts'
 import {openDeviceRuntime} from './device/device-runtime.ts'
 import type {MemoryChoice} from './device/memory-parts.ts'
 import {type RuntimeService, retriedMethods} from './device/runtime-service.ts'
 import {documentProjection} from './documents/document-projection.ts'
-import {type Agent, type AgentHost, agentHost} from './loop/define.ts'
+import {type Agent, type AgentHost, agentHost, requireDistinct} from './loop/define.ts'
+import {requireTools} from './loop/require-tools.ts'
 import type {Router} from './loop/route.ts'
 import type {WorkerConfig} from './page/open-runtime.ts'
 import {liveKey, shareLive} from './page/shared-live.ts'
@@ -50,6 +52,7 @@ export type * from './public-types.ts'
  * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
  * by. Call it while the worker's module is first evaluated.
  *
+ * @throws HoldfastError `misconfigured` naming every wrong option and every tool without its function
  * @example
  * serveAgent(desk, {model: gatewayModel(), tools: {lookupOrder: ({orderId}, {facts}) => facts.read(`order/${orderId}`)}})
  */
@@ -57,8 +60,11 @@ export function serveAgent<Served extends Agent>(
   agent: Served,
   implementation: Omit<AgentHost<Served['tools']>, 'agent'> & ServeOptions,
 ): void {
+  checkServeOptions(agent, implementation)
   const {also = [], router, memory, log, ...own} = implementation
   const hosts = [agentHost(agent, own), ...also]
+  requireDistinct(hosts)
+  requireTools(hosts, 'serveAgent')
   hostWorker<RuntimeService, WorkerConfig>({
     retry: retriedMethods,
     async open(config, {name, feed, crash, epoch, tookOver, lastOwner}) {

@@ -21,6 +21,8 @@ export type DeviceLog = {
   rejected(state: SessionState, verdicts: readonly EventVerdict[]): void
   /** The database was not as it had been left. [LOG-9] */
   recovered(recovery: Recovery | null): void
+  /** This runtime has no server that could carry out these tools. [OP-1] */
+  noServer(external: readonly {agent: string; tool: string}[]): void
 }
 
 type Parts = {
@@ -46,6 +48,11 @@ export function deviceLog({write, now, tenant, device}: Parts): DeviceLog {
         'holdfast.events_refilling': refilling,
         'holdfast.events_lost': lost ?? 'unknown',
       })
+    },
+    noServer: external => {
+      for (const {agent, tool} of external) {
+        log('tool.no_server', {'gen_ai.agent.name': agent, 'gen_ai.tool.name': tool})
+      }
     },
     stepDone: (step, {state}) => {
       if (step.do === 'start-run') log('run.started', fieldsOf(state))

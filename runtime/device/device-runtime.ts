@@ -5,6 +5,7 @@ import {type AgentHost, requireDistinct} from '../loop/define.ts'
 import {modelViewOf} from '../loop/rebuild-view.ts'
 import type {Router} from '../loop/route.ts'
 import type {ViewMemory} from '../loop/view-memory.ts'
+import {externalTools} from '../loop/without-server.ts'
 import {giveAway} from '../platform/give-away.ts'
 import {type BlobId, blobIdSchema} from '../protocol/blob.ts'
 import {documentNameSchema} from '../protocol/document.ts'
@@ -162,6 +163,7 @@ class DeviceRuntime {
     const tenant = () => parts.owner.get()?.tenant ?? null
     this.#log = deviceLog({write: parts.log, now: environment.now, tenant, device})
     this.#log.recovered(this.#storage.state.recovery)
+    if (!link) this.#log.noServer(externalTools(parts.hosts))
     this.#telemetry = deviceTelemetry(tenant, this.#log)
     this.#registry = agentRegistry({store, link, environment, isLive: () => this.#connection.state === 'live'})
     this.#registryCopy = new KeptUp(() => this.#registry.refresh(), environment)
@@ -487,6 +489,7 @@ class DeviceRuntime {
         publisher,
         connection: () => this.#connection,
         takeCustody: log => this.#takeIdle(log),
+        hasServer: this.parts.link !== null,
         // Without the server, no other device can have received the message.
         patienceMs: () => (isReached(this.#connection) ? holderPatienceMs : 0),
         around: this.#telemetry.around,

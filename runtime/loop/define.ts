@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import type {BlobRef} from '../protocol/blob.ts'
-import {documentNameSchema} from '../protocol/document.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
@@ -14,7 +13,8 @@ import {
   policyProfileSchema,
 } from '../protocol/pin.ts'
 import type {Slots} from '../protocol/slots.ts'
-import {type Effect, effectSchema, type ToolContract} from '../protocol/tool.ts'
+import type {Effect, ToolContract} from '../protocol/tool.ts'
+import {checkAgent, checkHost, checkTool} from './check-definitions.ts'
 import {type LanguageModel, requireModel} from './language-model.ts'
 import {requireJsonInput} from './require-json-input.ts'
 import type {SlotEditor} from './slot-editor.ts'
@@ -23,7 +23,7 @@ import type {ToolOutput} from './storable-result.ts'
 /**
  * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
  *
- * @throws HoldfastError `misconfigured` naming the field
+ * @throws HoldfastError `misconfigured` naming every wrong field
  * @example
  * const lookupOrder = defineTool({
  *   name: 'lookupOrder', description: 'Read one order.', effect: 'read', input: z.object({orderId: z.string()}),
@@ -36,11 +36,10 @@ export function defineTool<const Name extends string, Input, const Declared exte
   effect?: Declared
   version?: string
 }): ToolContract<Input> & {readonly name: Name; readonly effect: Declared} {
-  requireName('tool', tool.name)
-  const effect = effectSchema.safeParse(tool.effect ?? 'external')
-  if (!effect.success) misconfigured(`tool ${tool.name}: effect must be "read", "local" or "external"`)
+  checkTool(tool)
   requireJsonInput(tool.name, tool.input)
-  return Object.freeze({version: '1', ...tool, effect: effect.data as Declared})
+  const {version = '1', effect = 'external' as Declared} = tool
+  return Object.freeze({...tool, version, effect})
 }
 
 export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[]> = {
@@ -75,7 +74,7 @@ export const defaultBudgets: Budgets = {
  * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change. A change
  * under the same version makes running runs wait, and publishing it is refused. [PIN-1]
  *
- * @throws HoldfastError `misconfigured` naming the field
+ * @throws HoldfastError `misconfigured` naming every wrong field
  */
 export function defineAgent<const Tools extends readonly ToolContract[]>(agent: {
   name: string
@@ -90,12 +89,7 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   documents?: readonly string[]
   summaries?: 'model' | 'rules'
 }): Agent<Tools> {
-  requireName('agent', agent.name)
-  if (!agent.version) misconfigured(`agent ${agent.name}: version must not be empty`)
-  const names = agent.tools.map(tool => tool.name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice) misconfigured(`agent ${agent.name}: two tools are named "${twice}"`)
-  requireDocuments(agent.name, agent.documents ?? [])
+  checkAgent(agent)
   const where = `agent ${agent.name}`
   // An explicit `modelCallMs` also applies to the first part.
   const first = agent.budgets?.modelCallMs === undefined ? {modelFirstMs: 300_000} : {}
@@ -169,8 +163,8 @@ type Implementation<Tool extends ToolContract> = (
 ) => Promise<ToolOutput> | ToolOutput
 
 /**
- * One function for each tool that runs on the device; external tools live on the server and need none here. It gives back
- * JSON, and in it any `Uint8Array` or `Blob` of up to 8 MiB: those, and JSON over 64 KiB, are kept as blobs. [LOG-5]
+ * One function for each read or local tool. External tools run on the server: a function for one is refused at the
+ * start, as is a tool without its function. A function returns JSON, and in it any `Uint8Array` or `Blob` of up to 8 MiB: those, and JSON over 64 KiB, are kept as blobs. [LOG-5]
  */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
   [Name in Tools[number]['name']]?: Implementation<Extract<Tools[number], {name: Name}>>
@@ -256,6 +250,7 @@ export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContr
 /**
  * Puts an agent together with what runs it, for a build that serves several agents or versions side by side.
  *
+ * @throws HoldfastError `misconfigured` naming every wrong field
  * @example
  * serveAgent(desk, {model, tools, also: [agentHost(deskBefore, {model, tools: toolsBefore})]})
  */
@@ -263,6 +258,7 @@ export function agentHost<Served extends Agent>(
   agent: Served,
   implementation: Omit<AgentHost<Served['tools']>, 'agent'>,
 ): AgentHost {
+  checkHost(agent, implementation)
   return {agent, ...implementation} as unknown as AgentHost
 }
 
@@ -279,26 +275,9 @@ export function lacking(message: string): HoldfastError {
   return new HoldfastError('misconfigured', message, {details: {waitFor: 'version'}})
 }
 
-function requireName(what: string, name: string): void {
-  if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) {
-    misconfigured(
-      `${what} name: expected a letter, then up to 63 letters, digits, "_" or "-", got ${JSON.stringify(name)}`,
-    )
-  }
-}
-
 function configured<Schema extends z.ZodType>(schema: Schema, value: unknown, what: string): z.output<Schema> {
   const checked = schema.safeParse(value)
   return checked.success ? checked.data : misconfigured(badInput(what, checked.error, value).message)
-}
-
-function requireDocuments(agent: string, names: readonly string[]): void {
-  const bad = names.find(name => !documentNameSchema.safeParse(name).success)
-  if (bad !== undefined)
-    misconfigured(`agent ${agent}: expected document names like "draft", got ${JSON.stringify(bad)}`)
-  if (new Set(names).size !== names.length || names.length > 8) {
-    misconfigured(`agent ${agent}: expected at most 8 documents, each named once`)
-  }
 }
 
 function misconfigured(message: string): never {

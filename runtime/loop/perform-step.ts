@@ -38,6 +38,7 @@ import type {ViewMemory} from './view-memory.ts'
 import {readSources} from './view-sources.ts'
 import {watchedSql} from './watched-sql.ts'
 import {withinCallLimit} from './within-call-limit.ts'
+import {withoutExternal} from './without-server.ts'
 import type {WorkMeter} from './work-meter.ts'
 
 export type LoopParts = {
@@ -58,6 +59,8 @@ export type LoopParts = {
   readBlob(session: SessionId, blob: BlobId, unit?: UnitOfWork): Promise<Uint8Array>
   /** Takes custody of the session if no run is active. Omitted where this device is always the holder. */
   takeCustody?(): Promise<void>
+  /** False: no server can carry out external tools, so their calls end with an error. Default: true. */
+  hasServer?: boolean
   /** Milliseconds that a holder on another device has to take up a message of this device. */
   patienceMs?(): number
   openDocuments(unit: UnitOfWork, session: SessionId): DocumentEditor
@@ -208,7 +211,9 @@ export class StepPerformer {
       const refused = refusedView(state, host.agent, view, reply.tooLong)
       return await this.#append([runDraft(state, 'view.refused', refused)])
     }
-    await this.#recordReply(state, await fitReply(withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)))
+    const limited = withinCallLimit(reply, run.pin.budgets.maxToolCallsPerStep)
+    const served = this.parts.hasServer === false ? withoutExternal(limited, host.agent.tools) : limited
+    await this.#recordReply(state, await fitReply(served))
   }
 
   /** A session that holds as many bytes as it may keeps the reply cut: it is paid for. */

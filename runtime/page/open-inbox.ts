@@ -11,6 +11,7 @@ import {approverLink} from '../sync/approver-link.ts'
 import {type CuttableLink, httpLink} from '../sync/http-link.ts'
 import {TokenKeeper} from '../sync/token-keeper.ts'
 import {browserPeople} from './browser-people.ts'
+import {checkInboxOptions} from './check-runtime-options.ts'
 import {checkedInbox} from './inbox-arguments.ts'
 import {browserInboxMemory, type InboxMemory, type KeptDecision, processInboxMemory} from './inbox-memory.ts'
 import {inboxMemories, oneInboxMemory} from './inbox-persons.ts'
@@ -85,12 +86,8 @@ export interface Inbox {
   close(): void
 }
 
-/**
- * Opens the inbox of the person that the token identifies. It needs no database and no worker.
- *
- * @example const inbox = openInbox({url: location.origin, token: async () => token, offline: {name: 'theo'}}) inbox.subscribe(({items}) => render(items))
- */
-export function openInbox(options: {
+/** Options of `openInbox`. */
+export type InboxOptions = {
   url: string | URL
   /** Default: requests are authenticated by the page's cookies. */
   token?: TokenOption
@@ -101,7 +98,16 @@ export function openInbox(options: {
   offline?: {name: string; label?: string; memory?: InboxMemory}
   environment?: Environment
   link?: CuttableLink
-}): Inbox {
+}
+
+/**
+ * Opens the inbox of the person that the token identifies. It needs no database and no worker.
+ *
+ * @throws HoldfastError `misconfigured` naming every wrong option
+ * @example const inbox = openInbox({url: location.origin, token: async () => token, offline: {name: 'theo'}}) inbox.subscribe(({items}) => render(items))
+ */
+export function openInbox(options: InboxOptions): Inbox {
+  checkInboxOptions(options)
   const {url, token, offline, environment = systemEnvironment} = options
   const ask = tokenSource(token)
   const tokens = ask && new TokenKeeper({...environment, ask})

@@ -17,7 +17,7 @@ import type {Connection, SessionListItem} from '../protocol/session-view.ts'
 import {askPersistence} from './ask-persistence.ts'
 import {keepAttended} from './attention.ts'
 import {browserPeople} from './browser-people.ts'
-import {requireDatabaseName} from './database-name.ts'
+import {checkRuntimeOptions} from './check-runtime-options.ts'
 import type {EditOutbox} from './edit-outbox.ts'
 import {keepEditsOfPage} from './keep-edits-of-page.ts'
 import {type PageIdentity, pageIdentity} from './page-identity.ts'
@@ -117,15 +117,15 @@ export type WorkerConfig = {url: string | null; cookies: boolean; person: Person
  * database is open: `opening` reports the progress, and calls wait for it. If this browser lacks a required feature,
  * `opening` fails and names it.
  *
- * @throws HoldfastError `misconfigured` naming the invalid option
+ * @throws HoldfastError `misconfigured` naming every wrong option
  * @example const runtime = await openRuntime({
  *   worker: () => new Worker(new URL('./agent.worker.ts', import.meta.url), {type: 'module'}),
  *   sync: {url: location.origin, token: () => fetchToken()},
  * })
  */
 export async function openRuntime(options: RuntimeOptions): Promise<BrowserRuntime> {
+  checkRuntimeOptions(options)
   const {worker, name = 'holdfast', sync, build, deadlineMs = 15_000} = options
-  requireDatabaseName(name)
   const url = sync ? serverUrl(sync.url, 'sync.url').href : null
   const token = tokenSource(sync?.token)
   const identity = pageIdentity(url, token)

@@ -41,6 +41,7 @@ export const logEvents = {
     'The database of this device was not as it had been left; what was found was restored.',
   ],
   'session.stopped': ['error', 'A session rests: its next step failed before a run could record the failure.'],
+  'tool.no_server': ['warn', 'This runtime has no server, so a call of this external tool ends with an error.'],
   'storage.fault': ['error', 'A session rests: its database does not take what would have to be written.'],
 } as const satisfies Record<string, readonly [LogLevel, string]>
 

@@ -1,7 +1,7 @@
 import {expect, test} from 'vitest'
 import * as z from 'zod'
-import {defineTool} from '../../runtime/index.ts'
-import {requireDatabaseName} from '../../runtime/page/database-name.ts'
+import {defineTool, openRuntime} from '../../runtime/index.ts'
+import {databaseNameSchema} from '../../runtime/page/database-name.ts'
 
 const tool = (input: z.ZodType) => defineTool({name: 'look', description: 'x', effect: 'read', input})
 
@@ -25,13 +25,14 @@ test.each([
 
 test.each(['a/b', '', '..', 'a\\b', 'x'.repeat(101), 7, 'a\u0000'])(
   'a database named %j is refused by its field',
-  name => {
-    expect(() => requireDatabaseName(name)).toThrow(
-      expect.objectContaining({code: 'misconfigured', details: expect.objectContaining({field: 'name'})}),
-    )
+  async name => {
+    await expect(openRuntime({worker: () => new Worker(''), name: name as never})).rejects.toMatchObject({
+      code: 'misconfigured',
+      details: {field: 'name'},
+    })
   },
 )
 
 test.each(['holdfast', 'desk-maya', 'My.App_2'])('a database named %j is taken', name => {
-  expect(() => requireDatabaseName(name)).not.toThrow()
+  expect(databaseNameSchema.safeParse(name).success).toBe(true)
 })

@@ -21,7 +21,7 @@ import {
 import type {MemoryView} from '../../runtime/protocol/memory-view.ts'
 import {type ScriptedModel, scriptedModel} from '../../runtime/testing.ts'
 import {serverEnvironment as env, type MemoryPolicy} from '../../sync-server/index.ts'
-import {desk, type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
+import {desk, deskTools, type LinkFaults, networkDown, openTestServer, type TestServer} from '../support/desk.ts'
 import {tablesWith} from '../support/scan-database.ts'
 import {proposalOf} from './support/teller.ts'
 
@@ -60,7 +60,7 @@ function person(policy: MemoryPolicy = acceptAll): Person {
       const runtime = await openRuntime({
         agent,
         model: model ?? scriptedModel(Array.from({length: 9}, () => ({text: 'Noted.'}))),
-        tools,
+        tools: functionsOf(agent, {...deskTools, ...tools}),
         dataDir: 'memory://',
         memory: {extractor},
         sync: {link: await shop.link(subject, {faults}), token: await shop.token(subject)},
@@ -69,6 +69,12 @@ function person(policy: MemoryPolicy = acceptAll): Person {
       return runtime
     },
   }
+}
+
+/** The functions that an agent has tools for. */
+function functionsOf({tools}: Agent, functions: Record<string, unknown>): Record<string, never> {
+  const own = Object.entries(functions).filter(([name]) => tools.some(tool => tool.name === name))
+  return Object.fromEntries(own) as Record<string, never>
 }
 
 async function say(runtime: NodeRuntime, text: string) {

@@ -87,7 +87,7 @@ describe('an address that cannot be one is refused at the start', () => {
     for (const [field, start] of starts) {
       const error = await (async () => start())().catch((caught: unknown) => caught)
       expect(
-        HoldfastError.is(error, 'misconfigured') && [error.details.field, error.message.startsWith(`${field}: `)],
+        HoldfastError.is(error, 'misconfigured') && [error.details.field, error.message.includes(`${field}: expected`)],
       ).toEqual([field, true])
       expect(String(error)).not.toContain('secret')
     }
