@@ -8,12 +8,13 @@ type PersonOfRuntime = {
 const nobody = 'nobody'
 const listeners = new Set<() => void>()
 let shown: string = signIn.get() ?? nobody
-/** Until the runtime has named somebody, it is the person who signed in at this browser. */
+/** True once the runtime has named a person. Until then, the person who signed in at this browser is used. */
 let isNamed = false
 
 /**
- * The person whose data is on this page, so whatever is typed here is theirs. It is not `signIn`: that changes before the
- * other database is open, also when another tab changes it, and stays changed when the switch fails. [ID-6]
+ * The person whose data this page shows. What is typed here belongs to this person. `signIn` can differ: it changes before
+ * the next person's database is open, it changes when another tab changes it, and it stays changed when a switch fails.
+ * [ID-6]
  */
 export const pagePerson = {
   get: (): string => shown,
@@ -22,13 +23,13 @@ export const pagePerson = {
     listeners.add(listener)
     return () => listeners.delete(listener)
   },
-  /** Takes the person from the sign-in, until a runtime names one. */
+  /** Uses the person of the sign-in until the runtime names one. */
   followSignIn(): void {
     signIn.subscribe(() => {
       if (!isNamed) become(signIn.get() ?? nobody)
     })
   },
-  /** Takes the person from the runtime of this page, once it has one. */
+  /** Uses the person that the runtime of this page names, from the first one on. */
   follow(person: PersonOfRuntime): void {
     const look = () => {
       const subject = person.get()?.subject ?? null

@@ -126,12 +126,10 @@ function pageHasNone(failed: true | string): Error {
   return failed === true ? new Error('The page has no token.') : new HoldfastError('offline', failed)
 }
 
-/** A HoldfastError of the token function carries a sentence for the person; the words of other errors are details. */
+/** The message of a HoldfastError is written for the person. The words of any other error are details. */
 function noToken(cause: unknown): HoldfastError {
-  const reason = HoldfastError.is(cause) ? ` ${cause.message}` : ''
-  return new HoldfastError('offline', `The application did not provide a token. It will be asked again.${reason}`, {
-    cause,
-  })
+  if (HoldfastError.is(cause)) return new HoldfastError('offline', cause.message, {cause})
+  return new HoldfastError('offline', 'The application did not provide a token. It will be asked again.', {cause})
 }
 
 function none(message: string): HoldfastError {

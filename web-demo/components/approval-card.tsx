@@ -90,7 +90,7 @@ function DecisionForm({item, amount, mayApprove, mustWait, onDecide}: FormProps)
   const blocked = deciding || mustWait || isOver(note, limits.noteCharacters)
   return (
     <div className="decision">
-      <label htmlFor={noteId}>Note, if there is something to say</label>
+      <label htmlFor={noteId}>Note (optional)</label>
       <textarea
         id={noteId}
         rows={2}

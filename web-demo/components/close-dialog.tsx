@@ -48,7 +48,7 @@ export function CloseDialog({view, connection, open, onOpenChange, onClose}: Pro
           </AlertDialog.Description>
           <Problems problems={problems} onDismiss={dismiss} />
           <label className="dialog-label" htmlFor="close-reason">
-            Reason, if there is something to say
+            Reason (optional)
           </label>
           <textarea
             id="close-reason"

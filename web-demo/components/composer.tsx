@@ -57,7 +57,7 @@ export function Composer({keptUnder, view, underWay, waiting, onSend, onTakeBack
         {waiting && (
           <p className="composer-waiting" role="status">
             <Icon name="clock" />
-            {waitingWords[waiting]}
+            <span>{waitingWords[waiting]}</span>
             <button type="button" className="button" onClick={onTakeBack}>
               Take back
             </button>

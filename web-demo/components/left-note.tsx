@@ -6,7 +6,7 @@ export function LeftNote({person, onSignIn}: {person: Person; onSignIn: () => vo
   return (
     <section className="page-empty" role="status">
       <h2>{name} is signed out</h2>
-      <p>
+      <p className="left-note">
         No tab of this browser shows the approvals of {name}. Decisions that were kept on this device are sent after{' '}
         {name} signs in again.
       </p>

@@ -5,7 +5,7 @@ import {inboxPeople, type Person, people} from '../people.ts'
 export function PersonChoice({person}: {person: Person}) {
   return (
     <p className="person-choice">
-      <label htmlFor="look-as">Look as</label>
+      <label htmlFor="look-as">View as</label>
       <select
         id="look-as"
         className="policy-select"

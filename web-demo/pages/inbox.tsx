@@ -57,7 +57,7 @@ function Inbox({person}: {person: Person}) {
         <h1>Approvals</h1>
         {state && <StatusDot {...connectionWords(state.connection)} />}
         <PersonChoice person={person} />
-        <button type="button" className="button" disabled={!inbox} onClick={() => void run(signOut)}>
+        <button type="button" className="button button-small" disabled={!inbox} onClick={() => void run(signOut)}>
           Sign out
         </button>
       </div>

@@ -117,7 +117,7 @@ function NothingYet() {
       <p>
         Tell the desk something that should last, like “I prefer short replies.” or “Remember that I work until four.”
         When the answer is done, it shows up here, with the conversation it comes from. Nothing is used before you or
-        the shop's policy let it in.
+        the shop’s policy accepts it.
       </p>
     </div>
   )

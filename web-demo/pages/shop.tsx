@@ -12,11 +12,9 @@ export function ShopPage() {
     <main className="page page-wide">
       <div className="page-head">
         <h1>Shop</h1>
-        {readAt !== null && (
-          <p className="hint">As the server had it at {new Date(readAt).toLocaleTimeString('en-GB')}</p>
-        )}
+        {readAt !== null && <p className="hint">As of {new Date(readAt).toLocaleTimeString('en-GB')}</p>}
       </div>
-      <p className="hint">
+      <p className="hint page-hint">
         These are the shop’s own tables. They belong to no person: everybody who works here sees the same, signed in or
         not.
       </p>

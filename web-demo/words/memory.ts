@@ -40,7 +40,7 @@ export function sorted(entries: readonly MemoryEntry[], now: number) {
   }
 }
 
-/** Who let it in, and how sure whoever proposed it was. */
+/** Who accepted the item, and how sure its author was. */
 export function originWords({history, confidence, status}: MemoryRecord): string {
   const sure = `${Math.round(confidence * 100)}% sure`
   if (status === 'proposed') return sure

@@ -28,7 +28,7 @@ async function askToClose(): Promise<void> {
 
 async function close(reason: string): Promise<void> {
   await askToClose()
-  await dialog().getByLabel('Reason, if there is something to say').fill(reason)
+  await dialog().getByLabel('Reason (optional)').fill(reason)
   await dialog().getByRole('button', {name: 'Close for good'}).press('Enter')
   await dialog().waitFor({state: 'detached'})
   await desk.getByText('This conversation is closed').waitFor()

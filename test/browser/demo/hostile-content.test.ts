@@ -169,7 +169,7 @@ describe('the files in which a browser keeps a session', () => {
     await page.getByLabel('Message to the agent').fill(`${words}-message`)
     await page.getByRole('link', {name: 'Memory'}).click()
     await page.goto(`${site.url}/inbox`)
-    await page.getByLabel('Note, if there is something to say').first().fill(`${words}-note`)
+    await page.getByLabel('Note (optional)').first().fill(`${words}-note`)
     await page.goto(`${site.url}/shop`)
     await page.getByRole('heading', {name: 'Shop'}).waitFor()
     await chromium.close()
