@@ -5,7 +5,11 @@ import {type LogLine, loggedError, openLog} from '../../runtime/protocol/log-lin
 import type {Sql} from './sql.ts'
 
 /** A database in this process that can stop by itself and be opened again. */
-export type Opening = () => Promise<{sql: Sql; close(): Promise<void>}>
+/**
+ * `again` is true after the database has stopped: it was there before, so an opener must refuse to start an empty one in
+ * its place. [LOG-9]
+ */
+export type Opening = (again: boolean) => Promise<{sql: Sql; close(): Promise<void>}>
 
 export type ReopeningOptions = {
   log?: ((line: LogLine) => void) | undefined
@@ -32,8 +36,8 @@ const reopeningOptions = z.strictObject({
  * `unavailable`, until the database could be opened again, which is tried with growing pauses.
  *
  * @example
- * const {sql, close} = await reopeningSql(async () => {
- *   const {db, close} = await openNodeDatabase({dataDir: 'data'})
+ * const {sql, close} = await reopeningSql(async again => {
+ *   const {db, close} = await openNodeDatabase({dataDir: 'data', mustExist: again})
  *   return {sql: pgliteSql(db), close}
  * })
  */
@@ -69,7 +73,7 @@ class Reopening {
   ) {}
 
   async open(): Promise<void> {
-    this.#opened = await this.opening()
+    this.#opened = await this.opening(false)
   }
 
   async use<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -79,7 +83,7 @@ class Reopening {
       return await work(opened.sql)
     } catch (error) {
       if (HoldfastError.is(error, 'storage_full')) throw unavailable(error)
-      if (!HoldfastError.is(error, 'peer_gone')) throw error
+      if (!HoldfastError.is(error, 'peer_gone') && !lacksFiles(error)) throw error
       this.#stopped(opened, error)
       throw unavailable(error)
     }
@@ -111,9 +115,11 @@ class Reopening {
       await this.#rest(Math.min(pauseMs * 2 ** tries, longestPauseMs))
       if (this.#closed) return
       try {
-        this.#opened = await this.opening()
+        this.#opened = await this.opening(true)
         this.#tell('database.reopened')
       } catch (error) {
+        // Each cause once, and not at every try.
+        if (messageOf(error) !== messageOf(this.#cause)) this.#tell('database.stopped', error)
         this.#cause = error
       }
     }
@@ -132,6 +138,15 @@ class Reopening {
   #tell(event: 'database.stopped' | 'database.reopened', error?: unknown): void {
     openLog(this.options.log, Date.now)(event, {}, error === undefined ? undefined : loggedError(error))
   }
+}
+
+/** Files of the database that are missing or cannot be read or written (SQLSTATE class 58). */
+function lacksFiles(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^58...$/.test(String(error.code))
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function unavailable(cause: unknown): HoldfastError {

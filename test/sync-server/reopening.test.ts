@@ -22,9 +22,9 @@ afterEach(async () => {
   await rm(folder, {recursive: true, force: true})
 })
 
-async function open(): Promise<{sql: Sql; close(): Promise<void>}> {
+async function open(again: boolean): Promise<{sql: Sql; close(): Promise<void>}> {
   if (!room) throw new Error('no room yet')
-  const opened = await openNodeDatabase({dataDir: folder})
+  const opened = await openNodeDatabase({dataDir: folder, mustExist: again})
   current = opened
   return {sql: pgliteSql(opened.db), close: opened.close}
 }
@@ -92,4 +92,24 @@ describe('a PGlite that stopped by itself', () => {
     expect(told).toMatchObject([{code: 'peer_gone'}])
     expect((await call(server, device.who, path, {events: [device.post('y')]})).status).toBe(503)
   })
+
+  test.for(['', 'postgres'])(
+    '[LOG-9] whose folder was deleted answers 503 with the cause in the log, and no empty one takes its place: %s',
+    async part => {
+      const lines: LogLine[] = []
+      const server = await serverOver({log: line => lines.push(line)})
+      const device = testDevice({tenant: 'acme', subject: 'ana'})
+      await device.push(server, [device.open()])
+      await rm(join(folder, part), {recursive: true})
+      const path = `/v1/sessions/${device.session}/events`
+      await until(async () => (await call(server, device.who, path, {events: [device.post('x')]})).status === 503)
+      await until(async () => lines.some(({error}) => error?.code === 'database_damaged'))
+      expect((await server.app.request('/readyz')).status).toBe(503)
+      expect((await call(server, device.who, path, {events: [device.post('y')]})).status).toBe(503)
+      await expect(openNodeDatabase({dataDir: folder, mustExist: true})).rejects.toMatchObject({
+        code: 'database_damaged',
+      })
+      expect(lines.map(({event}) => event)).not.toContain('database.reopened')
+    },
+  )
 })

@@ -1,3 +1,4 @@
+import {openNodeDatabase} from '../../runtime/node.ts'
 import {type Bus, type LogLine, pgliteSql, reopeningSql, type Sql} from '../../sync-server/index.ts'
 import {openOrAskToBeginAnew} from './begin-anew.ts'
 
@@ -16,8 +17,10 @@ type Options = {
 export async function openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log}: Options): Promise<Database> {
   if (databaseUrl) return openShared(databaseUrl, log)
   return reopeningSql(
-    async () => {
-      const {db, close} = await openOrAskToBeginAnew(dataDir, beginAnew)
+    async again => {
+      const {db, close} = again
+        ? await openNodeDatabase({dataDir, mustExist: true})
+        : await openOrAskToBeginAnew(dataDir, beginAnew)
       return {sql: pgliteSql(db), close}
     },
     {log, ...(onStopped && {onStopped})},

@@ -27,6 +27,11 @@ export interface NodeDatabaseOptions {
   dataDir: string
   /** Default: `refuse`. */
   onDamage?: DamagePolicy
+  /**
+   * Refuses a folder that holds no database, instead of starting an empty one there. For a process that had it open
+   * before. Default: false.
+   */
+  mustExist?: boolean
   onStopped?: Stopped
 }
 
@@ -55,6 +60,8 @@ export async function openNodeDatabase(options: DeviceFolderOptions): Promise<Op
   }
   const folder = resolve(dataDir)
   try {
+    // Before the lock, which makes the folder.
+    if (options.mustExist) await requireDatabase(folder)
     const release = await lockFolder(folder)
     const place = {
       folder,
@@ -68,6 +75,13 @@ export async function openNodeDatabase(options: DeviceFolderOptions): Promise<Op
     return {...opened, storage: 'folder', close: () => opened.db.close().finally(release)}
   } catch (error) {
     throw HoldfastError.from(unreadable(folder, 'the folder', error) ?? error)
+  }
+}
+
+async function requireDatabase(folder: string): Promise<void> {
+  const {state} = await readMarker(folder)
+  if (state === 'none' || state === 'unfinished') {
+    throw cannotOpen(folder, 'gone', 'it held a database before, and its files are no longer there')
   }
 }
 
