@@ -23,6 +23,8 @@ try {
     ...(process.env.HOLDFAST_FILES_GONE_AFTER_MS && {
       filesGoneAfterMs: Number(process.env.HOLDFAST_FILES_GONE_AFTER_MS),
     }),
+    // The time at which the operator began to remove erased rows, as in 2026-12-01T03:00:00Z.
+    ...(process.env.HOLDFAST_FILES_REWRITTEN && {filesRewrittenAt: Date.parse(process.env.HOLDFAST_FILES_REWRITTEN)}),
     model: modelSettings(process.env),
     log: jsonLines(),
   })

@@ -29,6 +29,8 @@ export type ShopOptions = {
   origins?: readonly string[]
   /** Milliseconds after which no file of the database, its log or its backups holds an erased row. Default: not stated. */
   filesGoneAfterMs?: number
+  /** When the operator began to remove erased rows from all files (ms since 1970). Receipts that waited for it are completed. */
+  filesRewrittenAt?: number
   log?: (line: LogLine) => void
 }
 
@@ -43,7 +45,7 @@ export type DemoOptions = ShopOptions & {
 
 /** The shop and its sync server over one database, as one app without the page; `close` ends the database last. */
 export async function openShop(options: ShopOptions) {
-  const {dataDir, databaseUrl, beginAnew, onStopped, model, origins, filesGoneAfterMs, log} = options
+  const {dataDir, databaseUrl, beginAnew, onStopped, model, origins, filesGoneAfterMs, filesRewrittenAt, log} = options
   const database = await openDatabase({dataDir, databaseUrl, beginAnew, onStopped, log})
   try {
     await openShopTables(database.sql)
@@ -65,6 +67,7 @@ export async function openShop(options: ShopOptions) {
       ...(database.bus && {bus: database.bus}),
       ...(log && {log}),
     })
+    if (filesRewrittenAt !== undefined) await sync.filesRewritten(filesRewrittenAt)
     const app = new Hono()
     app.use(securityHeaders())
     app.route('/demo', demoRoutes(secret, shop, origins))
