@@ -2,14 +2,8 @@ import * as z from 'zod'
 import {definedAgent, servingShape} from './loop/check-definitions.ts'
 import type {NodeRuntimeOptions} from './node.ts'
 import {linkSchema, tokenSchema, urlSchema} from './page/check-runtime-options.ts'
-import {checkOptions, environmentSchema, pauseMs, valueThat} from './protocol/check-options.ts'
+import {checkOptions, dataDirSchema, environmentSchema, pauseMs} from './protocol/check-options.ts'
 import {chosenSchema} from './protocol/field-faults.ts'
-
-/** An empty text would name the working directory. */
-const dataDirSchema = valueThat(
-  'the path of a folder or "memory://"',
-  value => typeof value === 'string' && value !== '',
-)
 
 const linkedSync = z.strictObject({
   link: linkSchema,

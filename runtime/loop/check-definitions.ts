@@ -89,7 +89,7 @@ const agentParts = z.looseObject({
   memory: memoryProfileSchema,
 })
 
-const modelSchema = z.custom(model => modelFault(model) === null, {
+export const modelSchema = z.custom(model => modelFault(model) === null, {
   error: ({input}) => modelFault(input) ?? 'expected a model',
 })
 

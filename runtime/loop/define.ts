@@ -1,5 +1,6 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import type {BlobRef} from '../protocol/blob.ts'
+import {checkOptions} from '../protocol/check-options.ts'
 import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {FactReading} from '../protocol/fact.ts'
 import type {CallId, RunId, SessionId} from '../protocol/ids.ts'
@@ -14,7 +15,7 @@ import {
 } from '../protocol/pin.ts'
 import type {Slots} from '../protocol/slots.ts'
 import type {Effect, ToolContract} from '../protocol/tool.ts'
-import {checkAgent, checkHost, checkTool} from './check-definitions.ts'
+import {checkAgent, checkHost, checkTool, modelSchema} from './check-definitions.ts'
 import {type LanguageModel, requireModel} from './language-model.ts'
 import {requireJsonInput} from './require-json-input.ts'
 import type {SlotEditor} from './slot-editor.ts'
@@ -167,8 +168,9 @@ type Implementation<Tool extends ToolContract> = (
  * start, as is a tool without its function. A function returns JSON, and in it any `Uint8Array` or `Blob` of up to 8 MiB: those, and JSON over 64 KiB, are kept as blobs. [LOG-5]
  */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
-  [Name in Tools[number]['name']]?: Implementation<Extract<Tools[number], {name: Name}>>
+  [Name in OnDevice<Tools>['name']]?: Implementation<Extract<OnDevice<Tools>, {name: Name}>>
 }
+type OnDevice<Tools extends readonly ToolContract[]> = Exclude<Tools[number], {readonly effect: 'external'}>
 
 /** How a model that is configured on the server is reached; the runtime hands it in. */
 export interface ModelGateway {
@@ -214,16 +216,19 @@ export function modelLabel(model: LanguageModel): string {
   return `${model.provider}/${model.modelId}`
 }
 
+const gatewayOptions = z.strictObject({fallback: modelSchema.optional()})
+
 /**
  * The model that the server's gateway offers first; `fallback` when it offers none or cannot be asked. Keys stay on the
  * server.
  *
+ * @throws HoldfastError `misconfigured` naming every wrong option
  * @example
  * serveAgent(desk, {model: gatewayModel({fallback: rulesModel()}), tools: {lookupOrder}})
  */
 export function gatewayModel(options: {fallback?: LanguageModel} = {}): ModelSource {
+  checkOptions(gatewayOptions, options, 'gatewayModel')
   const {fallback} = options
-  if (fallback) requireModel(fallback, 'gatewayModel: fallback')
   return async ({gateway, pinned}) => {
     if (fallback && pinned === modelLabel(fallback)) return fallback
     if (pinned) return gateway.open(pinned.slice(pinned.indexOf('/') + 1))

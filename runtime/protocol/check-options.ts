@@ -73,3 +73,9 @@ export const environmentSchema = havingMethods('an environment with now, elapsed
   'random',
 ])
 export const embedderSchema = havingMethods('an embedder with name, dimensions and embed', ['embed'])
+
+/** An empty text would name the working directory. */
+export const dataDirSchema = valueThat<string>(
+  'the path of a folder or "memory://"',
+  value => typeof value === 'string' && value !== '',
+)

@@ -1,5 +1,6 @@
-import {describe, expect, test} from 'vitest'
+import {describe, expect, expectTypeOf, test} from 'vitest'
 import * as z from 'zod'
+import type {ToolImplementations} from '../../runtime/loop/define.ts'
 import {requireTools} from '../../runtime/loop/require-tools.ts'
 import {agentHost, defineAgent, defineTool, type LogLine, openRuntime} from '../../runtime/node.ts'
 import type {Effect} from '../../runtime/protocol/tool.ts'
@@ -64,6 +65,15 @@ describe('[OP-1] functions that do not fit the tools are refused at the start, a
     requireTools(hosts, 'openRuntime')
   })
 })
+
+test('[OP-1] the type of the functions has no place for an external tool', () => {
+  const tools = [toolNamed('look', 'read'), toolNamed('keep', 'local'), toolNamed('pay', 'external')] as const
+  expectTypeOf<keyof ToolImplementations<typeof tools>>().toEqualTypeOf<'look' | 'keep'>()
+})
+
+function toolNamed<const Name extends string, const Kind extends Effect>(name: Name, effect: Kind) {
+  return defineTool({name, description: 'Do it.', effect, input: z.object({})})
+}
 
 test('[OP-1] without a server an external call ends with an error that says so, and the start warns', async () => {
   const lines: LogLine[] = []

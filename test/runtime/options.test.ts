@@ -4,7 +4,7 @@ import {join} from 'node:path'
 import {describe, expect, test} from 'vitest'
 import * as z from 'zod'
 import {openInbox, openRuntime as openInPage} from '../../runtime/index.ts'
-import {agentHost, defineAgent, defineTool, openRuntime} from '../../runtime/node.ts'
+import {agentHost, defineAgent, defineTool, gatewayModel, openNodeDatabase, openRuntime} from '../../runtime/node.ts'
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {scriptedModel} from '../../runtime/testing.ts'
 import {serveAgent} from '../../runtime/worker.ts'
@@ -115,6 +115,22 @@ const refused: [string, () => unknown, string[]][] = [
   ['host: no model', () => agentHost(bare, {tools: {}} as never), ['agentHost: model: expected a language model']],
   ['inbox: no address', () => openInbox({} as never), ['openInbox: url: expected an absolute http']],
   ['inbox: a misspelt name', () => openInbox({url: 'http://x.test', ofline: {}} as never), ['did you mean "offline"?']],
+  ['database: an empty path', () => openNodeDatabase({dataDir: ''}), ['openNodeDatabase: dataDir: expected the path']],
+  [
+    'database: an unknown policy',
+    () => openNodeDatabase({dataDir: 'memory://', onDamage: 'begin' as never}),
+    ['onDamage: expected "refuse" or "begin_anew"'],
+  ],
+  [
+    'gateway: a misspelt name',
+    () => gatewayModel({falback: model} as never),
+    ['gatewayModel: falback: expected no such field, did you mean "fallback"?'],
+  ],
+  [
+    'gateway: no model',
+    () => gatewayModel({fallback: 'gpt' as never}),
+    ['gatewayModel: fallback: expected a language'],
+  ],
   ['tool: nothing', () => defineTool(undefined as never), ['defineTool: expected an object, got undefined']],
   ['tool: null as effect', () => tool({effect: null}), ['tool look: effect: expected "read", "local" or "external"']],
   ['tool: a name of no text', () => tool({name: true}), ['defineTool: name: expected a letter', 'got true']],

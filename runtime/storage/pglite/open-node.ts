@@ -1,6 +1,8 @@
 import {mkdir, rm} from 'node:fs/promises'
 import {join, resolve} from 'node:path'
 import type {PGlite} from '@electric-sql/pglite'
+import * as z from 'zod'
+import {checkOptions, dataDirSchema, functionSchema} from '../../protocol/check-options.ts'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {cannotOpen, mayBeginAnew} from './cannot-open.ts'
 import {unreadable} from './check-files.ts'
@@ -44,15 +46,26 @@ export interface DeviceFolderOptions extends NodeDatabaseOptions {
   onSetAside?(setAside: string, fault: string, detail: string): Promise<void>
 }
 
+const nodeDatabaseOptions = z.strictObject({
+  dataDir: dataDirSchema,
+  onDamage: z.enum(['refuse', 'begin_anew']).optional(),
+  onStopped: functionSchema.optional(),
+  mustExist: z.boolean().optional(),
+  stopOnDamage: z.string().optional(),
+  proof: functionSchema.optional(),
+  onSetAside: functionSchema.optional(),
+} satisfies Record<keyof DeviceFolderOptions, z.ZodType>)
+
 /**
  * Opens the database in a folder, or begins it from the prepared data directory; only one process may have it open.
  *
  * @throws HoldfastError `database_locked` naming folder and process; `database_damaged`, `unavailable`, `storage_full`
- * or `misconfigured` naming folder and cause. After any of them the folder is as it was.
+ * or `misconfigured` naming folder and cause, or every wrong option. After any of them the folder is as it was.
  * @example
  * const {db, close} = await openNodeDatabase({dataDir: 'data/desk'})
  */
 export async function openNodeDatabase(options: DeviceFolderOptions): Promise<OpenedDatabase> {
+  checkOptions(nodeDatabaseOptions, options, 'openNodeDatabase')
   const {dataDir, onStopped, stopOnDamage} = options
   if (dataDir.startsWith('memory://')) {
     const db = await startPGlite({loadDataDir: await readDataDir()}, onStopped)
