@@ -9,6 +9,7 @@ import {type SessionState, sessionStatus} from '../protocol/session.ts'
 import type {Connection, Erased, SessionListItem, SessionView} from '../protocol/session-view.ts'
 import {textStart} from '../protocol/text.ts'
 import {type DurableEvent, type NoticeEntry, type TranscriptEntry, transcriptOf} from '../protocol/transcript.ts'
+import {keepEntries} from '../protocol/view-frame.ts'
 import type {ErasedSession, SessionRecord} from '../storage/device-store.ts'
 import {isSettled} from './is-settled.ts'
 
@@ -39,22 +40,37 @@ export type ViewParts = {
   erasedSource: ErasedSession | null
 }
 
-export function buildSessionView(parts: ViewParts): SessionView {
-  const {record, local, loop, connection, streaming, divergence, syncFault, blobsOnlyHere} = parts
-  const {current} = record
+type TranscriptParts = Pick<
+  ViewParts,
+  'record' | 'events' | 'earlier' | 'local' | 'settled' | 'erased' | 'erasedSource'
+>
+
+export type Transcript = Pick<SessionView, 'entries' | 'earlier' | 'passport'>
+
+/** The parts of a view that only the stored records determine. Entries equal to those of `before` keep their identity. */
+export function buildTranscript(parts: TranscriptParts, before: readonly TranscriptEntry[] = []): Transcript {
+  const {record, local} = parts
   const entries = entriesOf(parts)
+  return {
+    entries: keepEntries(before, entries.slice(-shown.entries).map(cutEntry)),
+    earlier: !parts.erased && (parts.earlier || entries.length > shown.entries),
+    passport: passportOf(record.current, local, record.confirmed.head),
+  }
+}
+
+export function buildSessionView(parts: ViewParts & {transcript: Transcript}): SessionView {
+  const {record, local, loop, connection, streaming, divergence, syncFault, blobsOnlyHere, transcript} = parts
+  const {current} = record
   return {
     session: record.id,
     agent: current.agent ?? '',
     title: current.title,
-    entries: entries.slice(-shown.entries).map(cutEntry),
-    earlier: !parts.erased && (parts.earlier || entries.length > shown.entries),
+    ...transcript,
     streaming,
     status: statusOf(current),
     waitingFor: loop.working ? null : (loop.waiting?.why ?? null),
     settled: isSettled(loop, connection.state),
     custody: custodyOf(current, parts.device),
-    passport: passportOf(current, local, record.confirmed.head),
     openOperations: parts.erased ? [] : parts.openOperations,
     closed: closedOf(record),
     pending: local.pending.length,
@@ -70,7 +86,7 @@ export function buildSessionView(parts: ViewParts): SessionView {
 }
 
 /** A tombstone replaces an erased session, or is the first entry of a branch of one. [RET-2] */
-function entriesOf({events, earlier, settled, erased, erasedSource}: ViewParts): TranscriptEntry[] {
+function entriesOf({events, earlier, settled, erased, erasedSource}: TranscriptParts): TranscriptEntry[] {
   const entries = transcriptOf(events.filter(event => !isOutOfTheWay(event, settled)))
   if (erased) return [tombstone(erased, erasedSentence(erased))]
   if (!erasedSource || earlier) return entries

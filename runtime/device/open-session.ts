@@ -10,7 +10,7 @@ import {limits} from '../protocol/version.ts'
 import type {HeldView} from '../protocol/view-frame.ts'
 import type {DeviceStore, ErasedSession, Projection, SessionRecord} from '../storage/device-store.ts'
 import {SessionLog} from '../storage/session-log.ts'
-import {buildSessionView, screen, type ViewParts} from './build-view.ts'
+import {buildSessionView, buildTranscript, screen, type Transcript, type ViewParts} from './build-view.ts'
 import {latestDivergence} from './divergences.ts'
 import {readOpenOperations} from './read-open-operations.ts'
 import type {Publisher} from './runtime-service.ts'
@@ -53,11 +53,14 @@ export class OpenSession {
   #syncFault: string | null = null
   #divergence: {key: string; latest: Divergence | null} = {key: '[]', latest: null}
   #standing: {key: string; effects: StandingEffects} | null = null
+  /** The change after which the documents were last published. Streamed text does not change them. */
+  #documentsAt = 0
   readonly #documents = new Map<string, Uint8Array | null>()
   readonly #views: ViewPublisher
   /** Counts changes that may affect the stored parts of the view. */
   #storedChange = 0
   #stored: {change: number; parts: StoredParts} | null = null
+  #transcript: {of: StoredParts; erased: ErasedSession | null; parts: Transcript} | null = null
   readonly loop: RunLoop
 
   private constructor(
@@ -108,12 +111,23 @@ export class OpenSession {
     return buildSessionView({
       device,
       ...stored,
+      transcript: this.#transcriptOf(stored),
       syncFault: this.#syncFault,
       loop: this.loop.state,
       connection: connection(),
       streaming: this.#streaming,
       erased: this.log.erased,
     })
+  }
+
+  /** Made again only when its records change, and with the entries of before, because a streamed text changes neither. */
+  #transcriptOf(of: StoredParts): Transcript {
+    const {erased} = this.log
+    const last = this.#transcript
+    if (last?.of === of && last.erased === erased) return last.parts
+    const parts = buildTranscript({...of, erased}, last?.parts.entries)
+    this.#transcript = {of, erased, parts}
+    return parts
   }
 
   /**
@@ -246,7 +260,10 @@ export class OpenSession {
 
   async #publish(): Promise<void> {
     await this.#views.publish()
+    const change = this.#storedChange
+    if (change === this.#documentsAt) return
     for (const name of this.#documents.keys()) await this.#publishDocument(name)
+    this.#documentsAt = change
   }
 
   async #document(name: string): Promise<Uint8Array | null> {

@@ -43,17 +43,43 @@ export function applyFrame(held: HeldView | null, frame: ViewFrame): HeldView | 
 
 function changedFields(before: SessionView, next: SessionView): Partial<Fields> {
   const {entries: _entries, streaming: _streaming, ...fields} = next
-  const changed = Object.entries(fields).filter(
-    ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof Fields]),
-  )
+  const changed = Object.entries(fields).filter(([name, value]) => !isSame(value, before[name as keyof Fields]))
   return Object.fromEntries(changed) as Partial<Fields>
 }
 
 function changedEntries(before: readonly TranscriptEntry[], next: readonly TranscriptEntry[]) {
-  const places = new Map(before.map((entry, place) => [JSON.stringify(entry), place]))
-  const entries = next.map(entry => places.get(JSON.stringify(entry)) ?? entry)
+  const find = finderOf(before)
+  const entries = next.map((entry, place) => (entry === before[place] ? place : (find(entry) ?? entry)))
   const same = entries.length === before.length && entries.every((entry, place) => entry === place)
   return same ? undefined : entries
+}
+
+/**
+ * Returns `next` with the objects of `before` for all entries that have not changed, so that a later comparison need not
+ * read their texts.
+ */
+export function keepEntries(before: readonly TranscriptEntry[], next: readonly TranscriptEntry[]): TranscriptEntry[] {
+  const find = finderOf(before)
+  return next.map(entry => before[find(entry) ?? -1] ?? entry)
+}
+
+/** Finds the place of an equal entry. Equal entries have one id, so others are not compared. */
+function finderOf(entries: readonly TranscriptEntry[]): (entry: TranscriptEntry) => number | undefined {
+  let places: Map<string, number[]> | null = null
+  return entry => {
+    places ??= placesById(entries)
+    return places.get(entry.id)?.find(place => isSame(entries[place], entry))
+  }
+}
+
+function placesById(entries: readonly TranscriptEntry[]): Map<string, number[]> {
+  const places = new Map<string, number[]>()
+  for (const [place, {id}] of entries.entries()) places.set(id, [...(places.get(id) ?? []), place])
+  return places
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return Object.is(a, b) || JSON.stringify(a) === JSON.stringify(b)
 }
 
 function changedStreaming(before: SessionView['streaming'], now: SessionView['streaming']) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import {describe, expect, test} from 'vitest'
 import type {SessionView} from '../../runtime/protocol/session-view.ts'
-import {applyFrame, frameBetween, type HeldView} from '../../runtime/protocol/view-frame.ts'
+import {applyFrame, frameBetween, type HeldView, keepEntries} from '../../runtime/protocol/view-frame.ts'
 
 const entry = fc.record({
   type: fc.constant('message' as const),
@@ -40,6 +40,26 @@ describe('the frames of a view', () => {
         if (frame) expect(applyFrame(held(before, '6'), frame)).toBeNull()
         if (frame) expect(applyFrame(null, frame)).toBeNull()
         expect(applyFrame(null, {revision: '8', view: next})).toEqual(held(next, '8'))
+      }),
+    )
+  })
+
+  test('are built without reading the texts of entries that are the same objects', () => {
+    const unread = {...fc.sample(entry, 1)[0]!, toJSON: () => expect.fail('the entry was read')}
+    const before = {...fc.sample(view, 1)[0]!, entries: [unread], streaming: null} as unknown as SessionView
+    const next = {...before, streaming: {run: 'run_1', text: 'Hello'}} as unknown as SessionView
+    expect(frameBetween(held(before), next, '2')).toMatchObject({fields: {}, streaming: {now: {text: 'Hello'}}})
+  })
+
+  test('an entry that is read again and has not changed is the same object', () => {
+    fc.assert(
+      fc.property(view, view, (before, next) => {
+        const kept = keepEntries(before.entries, structuredClone(next.entries))
+        expect(kept).toEqual(next.entries)
+        for (const entry of kept) {
+          const equal = before.entries.filter(one => JSON.stringify(one) === JSON.stringify(entry))
+          if (equal.length > 0) expect(equal.includes(entry)).toBe(true)
+        }
       }),
     )
   })
