@@ -5,7 +5,7 @@ import {askingsOf} from './document-requests.ts'
 
 /** What a server says of itself does not depend on what it stores, so it is known before any database is open. */
 const bare = createSyncServer({
-  store: {} as never,
+  store: {sessions: {}, ledger: {}, approvals: {}, health: {}} as never,
   authenticate: trustingAuth,
   facts: {read: async () => null},
   operations: {},
