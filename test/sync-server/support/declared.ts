@@ -7,8 +7,6 @@ import {askingsOf} from './document-requests.ts'
 const bare = createSyncServer({
   store: {sessions: {}, ledger: {}, approvals: {}, health: {}} as never,
   authenticate: trustingAuth,
-  facts: {read: async () => null},
-  operations: {},
   metrics: {authorise: () => true},
 })
 export const declared = {
