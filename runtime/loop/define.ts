@@ -124,7 +124,8 @@ export interface ToolContext {
     /**
      * Returns the bytes of a blob of this session or of one that it inherits from, by the reference in a result or by
      * its id. Missing bytes are fetched from the server; a local tool that has made its first query reads only this
-     * device.
+     * device. Also returns the whole text (UTF-8) of which the model was shown an excerpt, by the reference in the
+     * excerpt (`event:…`).
      *
      * @throws HoldfastError `bad_input` for an invalid reference, `not_found`, and `offline` when only the server has it
      */

@@ -24,6 +24,7 @@ import {refusedView} from './narrow-view.ts'
 import {goesOnWith, type NextStep} from './next-step.ts'
 import {pinOf} from './pin-of.ts'
 import type {Pause} from './provider-pause.ts'
+import {readWhole} from './read-whole.ts'
 import {recheckFacts} from './recheck-facts.ts'
 import {chooseHost, type RegistryReading, type Router} from './route.ts'
 import {proposalDraft, runDraft} from './run-draft.ts'
@@ -351,13 +352,14 @@ export class StepPerformer {
     )
   }
 
-  #reads(local?: LocalCall): Pick<ToolRun, 'readFact' | 'readFacts' | 'readBlob'> {
-    const {log, readFact, readFacts, readBlob} = this.parts
+  #reads(local?: LocalCall): Pick<ToolRun, 'readFact' | 'readFacts' | 'readBlob' | 'readWhole'> {
+    const {log, store, readFact, readFacts, readBlob} = this.parts
     const read: LocalCall['read'] = local ? work => local.read(work) : work => work()
     return {
       readFact: key => read(unit => readFact(key, unit)),
       readFacts: keys => read(unit => readFacts(keys, unit)),
       readBlob: blob => read(unit => readBlob(log.id, blob, unit)),
+      readWhole: reference => read(unit => readWhole(unit ?? store, log.id, reference)),
     }
   }
 

@@ -112,7 +112,7 @@ export function buildView(
   const prompt: LanguageModelV3Prompt = [
     {role: 'system', content: wellFormed(agent.instructions)},
     ...before,
-    ...(builder < 3 ? messagesBefore3(formed) : messagesOf(formed, beside.excerpt)),
+    ...(builder < 3 ? messagesBefore3(formed) : messagesOf(formed, {excerpt: beside.excerpt, builder})),
     ...after,
   ]
   const tools = wellFormedJson(agent.tools.map(functionTool))

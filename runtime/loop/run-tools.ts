@@ -9,6 +9,7 @@ import {textStart} from '../protocol/text.ts'
 import type {Basis, ToolContract} from '../protocol/tool.ts'
 import {beforeAbort} from './before-abort.ts'
 import type {LocalToolContext, ToolContext} from './define.ts'
+import {isReference} from './read-whole.ts'
 import {type BlobContent, storableResult} from './storable-result.ts'
 
 export type ToolFunction = (input: unknown, context: ToolContext | LocalToolContext) => Promise<unknown> | unknown
@@ -25,6 +26,8 @@ export type ToolRun = {
   readFact: ReadFact
   readFacts(keys: readonly string[]): Promise<(FactReading | null)[]>
   readBlob(blob: BlobId): Promise<Uint8Array>
+  /** Reads the whole of a text that a view showed as an excerpt. */
+  readWhole(reference: string): Promise<string>
   context: Pick<ToolContext, 'session' | 'run' | 'slots'> & Partial<Pick<LocalToolContext, 'sql' | 'document'>>
 }
 
@@ -91,6 +94,7 @@ async function invoke(run: ToolRun, signal: AbortSignal, {basis, wishes}: Traces
   const blobs: ToolContext['blobs'] = {
     read: async blob => {
       const named = typeof blob === 'string' ? blob : blob.$blob
+      if (isReference(named)) return new TextEncoder().encode(await run.readWhole(named))
       return await run.readBlob(parse(blobIdSchema, named, `${run.tool.name}: blobs.read`))
     },
   }

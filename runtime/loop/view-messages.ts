@@ -9,25 +9,32 @@ import type {Json} from '../protocol/json.ts'
 import {flawOf} from '../protocol/reply-flaw.ts'
 import type {ReplyPart} from '../protocol/run.ts'
 import {excerptOf, excerptText} from './excerpt.ts'
+import {referenceTo} from './read-whole.ts'
 import type {Readable} from './select-events.ts'
 import {wireIdsOf} from './wire-ids.ts'
 
 type Results = ReadonlyMap<string, EventOf<'tool.returned'>>
-type Shown = {results: Results; ids: ReadonlyMap<CallId, string>; excerpt: number | undefined}
+type Shown = {results: Results; ids: ReadonlyMap<CallId, string>; excerpt: number | undefined; refer: Refer}
+/** Returns the reference of a text for its excerpt. Views of construction 3 have none. */
+type Refer = (event: Readable, part?: number) => string | undefined
 
 /**
  * Builds the messages for a provider. The results of a reply's calls follow it directly, as providers require. With
  * `excerpt`, texts over that many tokens are shortened to their start and end. [VIEW-4]
  */
-export function messagesOf(events: readonly Readable[], excerpt?: number): LanguageModelV3Message[] {
+export function messagesOf(
+  events: readonly Readable[],
+  {excerpt, builder}: {excerpt: number | undefined; builder: number},
+): LanguageModelV3Message[] {
+  const refer: Refer = builder < 4 ? () => undefined : referenceTo
   const results = new Map(
     events.flatMap(event => (event.kind === 'tool.returned' ? [[event.data.call, event] as const] : [])),
   )
   const calls = events.flatMap(event => (event.kind === 'model.replied' ? event.data.content : []))
   const ids = wireIdsOf(calls.filter(part => part.type === 'call'))
   return events.flatMap((event): LanguageModelV3Message[] => {
-    if (event.kind === 'message.posted') return [said(excerptText(event.data.text, excerpt))]
-    return event.kind === 'model.replied' ? replyMessages(event, {results, ids, excerpt}) : []
+    if (event.kind === 'message.posted') return [said(excerptText(event.data.text, excerpt, refer(event)))]
+    return event.kind === 'model.replied' ? replyMessages(event, {results, ids, excerpt, refer}) : []
   })
 }
 
@@ -37,7 +44,7 @@ function said(text: string): LanguageModelV3Message {
 
 function replyMessages(event: EventOf<'model.replied'>, shown: Shown): LanguageModelV3Message[] {
   const {content} = event.data
-  const parts = content.flatMap(part => assistantParts(part, shown))
+  const parts = content.flatMap((part, i) => assistantParts(part, shown, shown.refer(event, i)))
   const answers = content.flatMap(part => (part.type === 'call' ? resultPart(part, shown) : []))
   const note = noteOn(event)
   return [
@@ -58,7 +65,7 @@ const cutNote =
 
 type AssistantPart = Extract<LanguageModelV3Message, {role: 'assistant'}>['content'][number]
 
-function assistantParts(part: ReplyPart, {results, ids, excerpt}: Shown): AssistantPart[] {
+function assistantParts(part: ReplyPart, {results, ids, excerpt}: Shown, whole: string | undefined): AssistantPart[] {
   // Metadata of the provider is returned to it as options.
   const back = part.providerMetadata ? {providerOptions: part.providerMetadata as Record<string, never>} : {}
   switch (part.type) {
@@ -67,13 +74,13 @@ function assistantParts(part: ReplyPart, {results, ids, excerpt}: Shown): Assist
     case 'call': {
       // A call without a result is still open and cannot be sent to a provider.
       if (!results.has(part.call)) return []
-      const input = part.providerMetadata ? part.input : excerptOf(part.input, excerpt)
+      const input = part.providerMetadata ? part.input : excerptOf(part.input, excerpt, whole)
       return [{type: 'tool-call', toolCallId: ids.get(part.call) ?? part.call, toolName: part.tool, input, ...back}]
     }
     default: {
       // Some providers refuse an empty text. Text that a provider has signed must not be shortened.
       if (part.text === '' && !part.providerMetadata) return []
-      const text = part.providerMetadata ? part.text : excerptText(part.text, excerpt)
+      const text = part.providerMetadata ? part.text : excerptText(part.text, excerpt, whole)
       return [{type: part.type, text, ...back}]
     }
   }
@@ -88,16 +95,20 @@ function opaqueParts({kind, value}: Extract<ReplyPart, {type: 'opaque'}>, back: 
 
 function resultPart(
   call: Extract<ReplyPart, {type: 'call'}>,
-  {results, ids, excerpt}: Shown,
+  {results, ids, excerpt, refer}: Shown,
 ): LanguageModelV3ToolResultPart[] {
   const result = results.get(call.call)
   if (!result) return []
-  const output = resultOutput(result, excerpt)
+  const output = resultOutput(result, excerpt, refer(result))
   return [{type: 'tool-result', toolCallId: ids.get(call.call) ?? call.call, toolName: call.tool, output}]
 }
 
-function resultOutput({data}: EventOf<'tool.returned'>, excerpt: number | undefined): LanguageModelV3ToolResultOutput {
-  const value = excerptOf(data.output, excerpt)
+function resultOutput(
+  {data}: EventOf<'tool.returned'>,
+  excerpt: number | undefined,
+  whole: string | undefined,
+): LanguageModelV3ToolResultOutput {
+  const value = excerptOf(data.output, excerpt, whole)
   switch (data.outcome) {
     case 'ok':
       return {type: 'json', value}

@@ -25,7 +25,7 @@ export type Transform = z.infer<typeof transformSchema>
 const viewSizeSchema = z.strictObject({tokens: z.int().nonnegative(), events: z.int().nonnegative()})
 
 /** Version of the view construction that new manifests use. Manifests without a number were built from events alone. */
-export const viewBuilder = 3
+export const viewBuilder = 4
 
 /**
  * What went into one model call: enough to rebuild the prompt byte for byte and check its hash. [VIEW-2] Whatever is

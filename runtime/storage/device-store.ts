@@ -57,11 +57,16 @@ export interface BlobReads {
   unsentBlobs(session: SessionId): Promise<{id: BlobId; noRoom: boolean}[]>
 }
 
+export interface EventReads {
+  /** An event of the session or of what it inherits, unless it was rejected. */
+  event(session: SessionId, id: EventId): Promise<LoggedEvent | null>
+}
+
 /**
  * Guarantee of every method: what a resolved promise reports is on disk; a rejected one changed nothing.
  * One process opens a store at a time.
  */
-export interface DeviceStore extends BlobReads {
+export interface DeviceStore extends BlobReads, EventReads {
   /** This device's id, made on first use and kept with the data; whether its user wants it online. */
   device(): Promise<{id: DeviceId; online: boolean}>
   setOnline(online: boolean): Promise<void>
@@ -139,7 +144,7 @@ export type ErasedSession = {
   unsent: number
 }
 
-export interface UnitOfWork extends BlobReads {
+export interface UnitOfWork extends BlobReads, EventReads {
   /** Saves the events as pending, in the order given; refuses one that names bytes which are not on this device. */
   append(events: readonly LoggedEvent[], head: number): Promise<void>
   /** Saves or upgrades events, no two of one id, to confirmed at their seqs. */

@@ -14,6 +14,7 @@ import {blobReads, blobWrites, markBlob, requireBlobs} from './pglite-blobs.ts'
 import {claimLocalEvents} from './pglite-claim.ts'
 import {divergenceReads, divergenceWrites} from './pglite-divergences.ts'
 import {dropInherited, dropWords, erasedRows, eraseSession, scrub, tablesOfSubject} from './pglite-erase.ts'
+import {eventIn} from './pglite-event.ts'
 import {countUnsent, ownerOf, setOwner} from './pglite-owner.ts'
 import {type EventRow, plainText, rows, type Sql, selectEvent, toDurable} from './pglite-rows.ts'
 import {outcomesAfter, readWindow} from './pglite-window.ts'
@@ -51,6 +52,7 @@ export async function openPGliteStore(db: PGlite, environment: Environment): Pro
     window: (session, asked) => readWindow(db, session, asked),
     outcomesAfter: (session, event, limit) => outcomesAfter(db, session, event, limit),
     byIds: ids => byIds(db, ids),
+    event: (session, id) => eventIn(db, session, id),
     prepared: (run, step) => preparedStep(db, run, step),
     asOf: (session, seq, kinds) => asOf(db, session, seq, kinds),
     pending: (session, limit) => pending(db, session, limit),
@@ -119,6 +121,7 @@ function unitOfWork(tx: Transaction): UnitOfWork {
     advance: record => advanceRecord(tx, record),
     pending: session => pending(tx, session, endOfLog),
     byIds: ids => byIds(tx, ids),
+    event: (session, id) => eventIn(tx, session, id),
     forks: session => forksOf(tx, session),
     asOf: (session, seq, kinds) => asOf(tx, session, seq, kinds),
     addToDocument: (session, name, update) => addToDocument(tx, session, name, update),

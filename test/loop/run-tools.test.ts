@@ -30,6 +30,7 @@ function runWith(implementation: ToolFunction | undefined, change: {deadlineMs?:
     deadlineMs: 60_000,
     signal: never,
     readBlob: async () => new Uint8Array([1, 2, 3]),
+    readWhole: async reference => `whole of ${reference}`,
     readFact: async key => factOf(key),
     readFacts: async keys => keys.map(factOf),
     context: {session, run, slots: {read: () => ({})}},

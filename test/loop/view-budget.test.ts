@@ -92,6 +92,19 @@ describe('the budget of a view', () => {
     expect(JSON.stringify(view.prompt)).toContain('characters in all')
   })
 
+  test('[VIEW-4] each excerpt names the reference by which a tool reads the whole; construction 3 keeps its bytes', () => {
+    const one = call('a')
+    const long = 'word '.repeat(30_000)
+    const [asked, said, result] = [message(long), reply([{type: 'text', text: long}, one]), returned(one.call, {long})]
+    const events = [asked, said, result]
+    const short = {...beside, excerpt: 64}
+    const prompt = JSON.stringify(buildView(agent, events, short).prompt)
+    for (const reference of [asked.id, `${said.id}#0`, result.id]) expect(prompt).toContain(`event:${reference} …]`)
+    const before = JSON.stringify(buildView(agent, events, short, 3).prompt)
+    expect(before).not.toContain('event:')
+    expect(before).toContain('the middle is left out; ask for a smaller part to read more …]')
+  })
+
   test('[LOG-5] an excerpt keeps the reference by which a blob is read', () => {
     const one = call('a')
     const ref = {$blob: `sha256:${'a'.repeat(64)}`, bytes: 90_000, type: 'text/plain'}

@@ -107,6 +107,7 @@ export function crashableStore(store: DeviceStore, killer: Killer): DeviceStore 
     // In the background, at no certain point among the others.
     saveAgents: (...args) => read(() => killer.track(store.saveAgents(...args))),
     document: (...args) => read(() => store.document(...args)),
+    event: (...args) => read(() => store.event(...args)),
     blob: (...args) => read(() => store.blob(...args)),
     blobBytes: id => read(() => store.blobBytes(id)),
     unsentBlobs: id => read(() => store.unsentBlobs(id)),
