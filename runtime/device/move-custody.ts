@@ -1,3 +1,4 @@
+import {isAtRest} from '../protocol/at-rest.ts'
 import {HoldfastError, isOutOfReach} from '../protocol/errors.ts'
 import type {Actor} from '../protocol/event.ts'
 import type {DeviceId, EventId, SessionId} from '../protocol/ids.ts'
@@ -21,19 +22,20 @@ export async function takeOver({link, device, log}: Parts): Promise<void> {
 }
 
 /**
- * Takes custody of a session that no device works on: online by a claim that an active run refuses, offline
- * provisionally. [CUS-3, CUS-4]
+ * Takes custody of a session that no device works on: online by a claim that is refused while the holder works, offline
+ * provisionally. Offline, only a session without an active run is taken: whether the holder of a waiting run has gone on
+ * is not known, and both would work on one run. [CUS-3, CUS-4]
  */
 export async function takeIdle(
   {link, store, device, log}: Parts,
   assume: {author: Actor; event: EventId},
 ): Promise<void> {
-  const isFree = () => log.state.custody.holder !== device && !isActive(log.state.run)
+  const isElsewhere = () => log.state.custody.holder !== device
   try {
     if (link) {
       await pullSession(link, log)
       // A divergence on this device waits for the person's choice, and the holder answers in the meantime. [CUS-4]
-      if (!isFree() || (await hasDiverged(store, log.id))) return
+      if (!isElsewhere() || !isAtRest(log.state) || (await hasDiverged(store, log.id))) return
       await link.claim(log.id, {device, sawEpoch: log.record.confirmed.custody.epoch, idle: true})
       return await pullSession(link, log)
     }
@@ -42,7 +44,7 @@ export async function takeIdle(
     if (HoldfastError.is(error, 'refused', 'stale_epoch')) return
     if (!isOutOfReach(error)) throw error
   }
-  if (isFree() && log.head > 0) await continueOffline(log, {...assume, device})
+  if (isElsewhere() && !isActive(log.state.run) && log.head > 0) await continueOffline(log, {...assume, device})
 }
 
 /** Whether this device has a divergence that the person has not resolved. */

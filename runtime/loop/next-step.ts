@@ -1,3 +1,4 @@
+import {isAtRest} from '../protocol/at-rest.ts'
 import {callLimit, callsBound, spentBound, stepBound} from '../protocol/budget.ts'
 import {viewTokensOf} from '../protocol/calibration.ts'
 import type {DeviceId, EventId, RunId} from '../protocol/ids.ts'
@@ -69,9 +70,10 @@ export function nextStep(state: SessionState, here: Here): NextStep {
     }
   const run = state.run
   if (state.custody.holder !== here.device) {
-    // A holder blocks other devices only while a run is active. A device with a new message takes custody of an idle
-    // session. [CUS-3]
-    if (here.isAsked && !isActive(run)) return {do: 'take-custody'}
+    // A holder blocks other devices only while it works. A device with a new message takes custody of a session at rest,
+    // if it can go on with the run. [CUS-3]
+    const canGoOn = !run || !isActive(run) || lackingBuild(run.pin, here.agents) === null
+    if (here.isAsked && isAtRest(state) && canGoOn) return {do: 'take-custody'}
     return {do: 'wait', for: 'custody', why: 'Another device is working on this session.'}
   }
   if (!run || !isActive(run)) return {do: 'start-run'}

@@ -58,7 +58,7 @@ export type LoopParts = {
   readFacts(keys: readonly string[], unit?: UnitOfWork): Promise<(FactReading | null)[]>
   /** Like `readFact`. Bytes from the server are checked against their id. */
   readBlob(session: SessionId, blob: BlobId, unit?: UnitOfWork): Promise<Uint8Array>
-  /** Takes custody of the session if no run is active. Omitted where this device is always the holder. */
+  /** Takes custody of the session if its holder works on no run. Omitted where this device is always the holder. */
   takeCustody?(): Promise<void>
   /** False: no server can carry out external tools, so their calls end with an error. Default: true. */
   hasServer?: boolean
@@ -131,8 +131,11 @@ export class StepPerformer {
   /** If another device was faster, its events have not arrived yet; a retry before that would fail again. */
   async #takeCustody(before: SessionState): Promise<void> {
     await this.parts.takeCustody?.()
-    if (this.parts.log.state === before)
-      throw new HoldfastError('offline', 'Another device is working on this session.')
+    if (this.parts.log.state !== before) return
+    const why = isActive(before.run)
+      ? 'The run waits on another device. This device continues it when the server can be reached.'
+      : 'Another device is working on this session.'
+    throw new HoldfastError('offline', why)
   }
 
   async #startRun(state: SessionState): Promise<void> {

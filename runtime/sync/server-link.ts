@@ -35,7 +35,7 @@ export interface ServerLink {
   purged(device: DeviceId, erasures: readonly ErasureId[]): Promise<void>
   /**
    * Compare and set: granted only if the epoch is still `sawEpoch`. `to`: hands custody to that device. `idle`: grant
-   * only while no run is active. [CUS-1, CUS-3]
+   * only while the holder works on no run. [CUS-1, CUS-3]
    */
   claim(
     session: SessionId,

@@ -1,8 +1,8 @@
+import {isAtRest} from '../../runtime/protocol/at-rest.ts'
 import {type CustodyState, decideClaim} from '../../runtime/protocol/custody.ts'
 import type {DataOf} from '../../runtime/protocol/event.ts'
 import type {DeviceId, SessionId} from '../../runtime/protocol/ids.ts'
 import type {Refusal} from '../../runtime/protocol/refusal.ts'
-import {isActive} from '../../runtime/protocol/run.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {Principal} from '../principal.ts'
 import {appendBatch} from './append-batch.ts'
@@ -59,15 +59,15 @@ export function judgeHandOver({custody, written}: SessionState, {device, sawEpoc
   return {refusal, grant: null}
 }
 
-/** Pure: a claim that is for an idle session only stops at a run that is active. */
-export function judgeIdle({custody, run}: SessionState, {device, idle}: Claim): ClaimJudgement | null {
-  if (!idle || custody.holder === device || !isActive(run)) return null
+/** Pure: a claim for an idle session is refused while the holder works on a run. [CUS-3] */
+export function judgeIdle(state: SessionState, {device, idle}: Claim): ClaimJudgement | null {
+  if (!idle || state.custody.holder === device || isAtRest(state)) return null
   const refusal: Refusal = {
     code: 'refused',
     asked: 'custody of an idle session',
-    met: 'a run of another device that is active',
+    met: 'a run that another device works on',
     owner: 'control plane',
-    legal: ['wait until it has ended', 'take over'],
+    legal: ['wait until it has ended or waits', 'take over'],
   }
   return {refusal, grant: null}
 }

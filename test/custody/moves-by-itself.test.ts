@@ -1,6 +1,8 @@
 import {afterAll, beforeAll, expect, test} from 'vitest'
+import type {ToolContext} from '../../runtime/loop/define.ts'
+import {isAtRest} from '../../runtime/protocol/at-rest.ts'
 import {until} from '../support/crashable-device.ts'
-import {openTestServer, type TestServer} from '../support/desk.ts'
+import {deskTools, openTestServer, type TestServer} from '../support/desk.ts'
 import {type Desk, openDesk} from '../support/two-devices.ts'
 
 let shop: TestServer
@@ -83,3 +85,59 @@ test('[CUS-3] a failed run is retried on the device where that is asked for', as
   expect(await said(b, 'Retried.')).toMatchObject({custody: 'here', status: 'completed'})
   await b.runtime.close()
 })
+
+const refund = (cents: number) => ({calls: [{tool: 'refundOrder', input: {orderId: 'A17', cents}}]})
+
+test('[CUS-3] a run that waits for approval goes on where the next message is posted when its holder is closed', async () => {
+  const a = await openDesk(shop, 'eve', [refund(8900)])
+  await a.session.send('Refund all of A17.')
+  const before = await until(a.session, view => view.status === 'waiting_for_approval' && view.pending === 0)
+  const approver = await shop.link('theo', {roles: ['approver']})
+  const [asked] = await approver.inbox('open')
+  const b = await openDesk(shop, 'eve', [{text: 'Nothing was refunded.'}], a)
+  await until(b.session, view => view.status === 'waiting_for_approval' && view.custody === 'elsewhere')
+  await a.runtime.close()
+  await b.session.send('Stop: no refund.')
+  const view = await said(b, 'Nothing was refunded.')
+  expect(view).toMatchObject({status: 'completed', custody: 'here', rejected: 0, divergence: null})
+  expect(view.passport).toMatchObject({run: before.passport?.run, attempt: 1, custody: {epoch: 2}})
+  const late = approver.decide(asked!.approval, {verdict: 'approve', digest: asked!.digest})
+  await expect(late).rejects.toMatchObject({code: 'refused', details: {status: 'voided'}})
+  expect(shop.payments).toEqual([])
+  await b.runtime.close()
+})
+
+test('[CUS-3] a sleeping run is woken by a message on another device when its holder is closed', async () => {
+  const sleeping = {
+    ...deskTools,
+    lookupOrder: async (_: unknown, {sleepUntil}: ToolContext) => sleepUntil(Date.now() + 3_600_000),
+  } as unknown as typeof deskTools
+  const look = {calls: [{tool: 'lookupOrder', input: {orderId: 'A17'}}]}
+  const a = await openDesk(shop, 'flo', [look], undefined, sleeping)
+  await a.session.send('Look every hour.')
+  await until(a.session, view => view.status === 'waiting_for_wake' && view.pending === 0)
+  const b = await openDesk(shop, 'flo', [{text: 'Awake.'}], a)
+  await until(b.session, view => view.status === 'waiting_for_wake' && view.custody === 'elsewhere')
+  await a.runtime.close()
+  await b.session.send('What do you see?')
+  expect(await said(b, 'Awake.')).toMatchObject({custody: 'here', rejected: 0, divergence: null})
+  await b.runtime.close()
+})
+
+test.each<[string, Parameters<typeof isAtRest>[0], boolean]>([
+  ['no run', {run: null, calls: [], operations: []}, true],
+  ['a model call', working([], []), false],
+  ['a tool that runs', working(['a'], []), false],
+  ['an operation that waits', working(['a'], ['a']), true],
+  ['a tool that runs beside an operation', working(['a', 'b'], ['a']), false],
+])('[CUS-1] the holder of a session with %s is at rest or not', (_, state, rests) => {
+  expect(isAtRest(state)).toBe(rests)
+})
+
+function working(calls: string[], proposed: string[]): Parameters<typeof isAtRest>[0] {
+  return {
+    run: {ended: null, rest: null},
+    calls: calls.map(id => ({id})),
+    operations: proposed.map(call => ({call})),
+  } as Parameters<typeof isAtRest>[0]
+}

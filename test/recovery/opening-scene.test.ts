@@ -1,12 +1,13 @@
 import type {LanguageModelV3Prompt} from '@ai-sdk/provider'
 import {expect, test} from 'vitest'
+import {agentHost, defineAgent} from '../../runtime/loop/define.ts'
 import {systemEnvironment as env} from '../../runtime/platform/environment.ts'
 import type {Envelope} from '../../runtime/protocol/event.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import {openNodeDatabase} from '../../runtime/storage/pglite/open-node.ts'
 import {promptModel, said} from '../../runtime/testing.ts'
 import {type Device, Killer, openDevice, until} from '../support/crashable-device.ts'
-import {networkDown, openTestServer} from '../support/desk.ts'
+import {desk, deskTools, networkDown, openTestServer} from '../support/desk.ts'
 
 const first = 'Refund all of A17.'
 const changed = 'Stop: refund only 10.00 of A17.'
@@ -53,7 +54,10 @@ test('[RUN-4] an approval that arrives after the instruction changed and the dev
   const [asked] = await approver.inbox('open')
 
   // The phone of the same person changes the instruction; the laptop does not hear of it and dies.
-  const second = await openDevice({db: phone.db, shop, subject: 'maya', model: promptModel(() => networkDown())})
+  // The phone's build is older, so that it cannot continue the run itself.
+  const older = defineAgent({...desk, version: '0.9.0'})
+  const hosts = [agentHost(older, {model: promptModel(() => networkDown()), tools: deskTools})]
+  const second = await openDevice({db: phone.db, shop, subject: 'maya', model, hosts})
   await appearsOn(second, id)
   unreachable = true
   await second.service.send(id, env.id('event'), {text: changed})
