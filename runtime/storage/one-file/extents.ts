@@ -1,20 +1,20 @@
-/** What the file is divided into, bytes: a page of Postgres. */
+/** Size of a chunk in bytes. Equal to a Postgres page. */
 export const chunkBytes = 8192
 
-/** Chunks that follow each other in the file: the first, and how many. */
+/** A range of contiguous chunks: the first chunk, and the number of chunks. */
 export type Extent = readonly [start: number, count: number]
 
-/** Which chunks of the file nobody uses; nobody relies on what they hold, though it was wiped. */
+/** Free-space map of the data file. Code must not rely on the content of a free chunk, although it was zeroed. */
 export class FreeChunks {
-  /** In the order of the file, none touching the next. */
+  /** Free extents in file order. Adjacent extents are merged. */
   #runs: Extent[] = []
-  /** The first chunk behind all that were ever used. */
+  /** The first chunk after the highest allocated one. */
   #end = 0
 
   /**
-   * All that is not in use.
+   * Builds the map from the extents that are in use.
    *
-   * @throws RangeError when a chunk is used twice
+   * @throws RangeError when two extents overlap
    */
   constructor(used: readonly Extent[] = []) {
     for (const [start, count] of used.toSorted(([a], [b]) => a - b)) {
@@ -24,12 +24,15 @@ export class FreeChunks {
     }
   }
 
-  /** Chunks that have a place in the file. */
+  /** Length of the allocated part of the file, in chunks. */
   get end(): number {
     return this.#end
   }
 
-  /** So many chunks, or at least one: those that follow `after` if they can be had, else wherever all find room. */
+  /**
+   * Allocates one extent of up to `count` chunks, and at least one. Prefers the chunks at `after`, then the first free
+   * extent that holds all `count`, then the end of the file.
+   */
   take(count: number, after: number): Extent {
     if (after === this.#end) return this.#extend(count)
     const next = this.#runs.findIndex(([start]) => start === after)
@@ -51,7 +54,7 @@ export class FreeChunks {
     }
   }
 
-  /** Lets the file end before the chunks at its end that nobody uses. */
+  /** Removes free chunks at the end of the file. */
   trim(): void {
     const last = this.#runs.at(-1)
     if (!last || last[0] + last[1] !== this.#end) return
@@ -66,14 +69,14 @@ export class FreeChunks {
   }
 }
 
-/** With one more extent, which becomes part of the last one where it follows it. */
+/** Appends an extent. Merges it with the last one if the two are contiguous. */
 export function joined(extents: readonly Extent[], [start, count]: Extent): Extent[] {
   const last = extents.at(-1)
   if (!last || last[0] + last[1] !== start) return [...extents, [start, count]]
   return [...extents.slice(0, -1), [last[0], last[1] + count]]
 }
 
-/** Parted behind so many chunks. */
+/** Splits the extents after `count` chunks. */
 export function parted(extents: readonly Extent[], count: number): {kept: Extent[]; rest: Extent[]} {
   const [kept, rest]: [Extent[], Extent[]] = [[], []]
   let left = count
@@ -90,7 +93,10 @@ export function chunksIn(extents: readonly Extent[]): number {
   return extents.reduce((sum, [, count]) => sum + count, 0)
 }
 
-/** Where the bytes from `position` on lie: pieces of the file, one after the other. */
+/**
+ * Maps `length` bytes from `position` of a file to contiguous pieces of the data file, in order. `at` is the offset in
+ * the data file, `from` the offset in the requested range, `bytes` the length.
+ */
 export function* piecesOf(
   extents: readonly Extent[],
   position: number,

@@ -1,6 +1,6 @@
 import {chunksIn, type Extent, parted} from './extents.ts'
 
-/** Numbers by which the C library, and with it Postgres, knows an error. */
+/** Error numbers of the C library that Postgres is compiled against (WASI). */
 export const errno = {EBADF: 8, EEXIST: 20, EIO: 29, EISDIR: 31, ENOENT: 44, ENOSPC: 51, ENOTDIR: 54, ENOTEMPTY: 55}
 
 export function failed(code: number, message: string): Error {
@@ -12,7 +12,7 @@ export type File = Entry & {kind: 'file'; size: number; extents: readonly Extent
 export type Node = Folder | File
 type Entry = {id: number; name: string; parent: Folder | null; mode: number}
 
-/** One change of the tree, as the log keeps it. What a move replaces goes with it, so that nobody sees neither. */
+/** One change of the tree, as stored in the log. A `move` also removes its target, so that a rename is atomic. */
 export type Change =
   | ['folder' | 'file', id: number, parent: number, name: string, mode: number]
   | ['move', id: number, parent: number, name: string]
@@ -33,7 +33,7 @@ type Listed = readonly [
   extents?: readonly Extent[],
 ]
 
-/** A tree as one value: parents stand before their children. */
+/** A tree as one value. Parents precede their children. */
 export type Snapshot = {
   rootMode: number
   nodes: readonly Listed[]
@@ -42,11 +42,14 @@ export type Snapshot = {
 
 const rootId = 0
 
-/** Files and folders, and where in the one file their bytes are. Every change goes through `apply`, live and from the log. */
+/**
+ * The files and folders, and the extents of each file in the data file. All changes go through `apply`, both live ones
+ * and those replayed from the log.
+ */
 export class FileTree {
   readonly root: Folder = {kind: 'folder', id: rootId, name: '', parent: null, mode: 0o40700, children: new Map()}
   readonly #nodes = new Map<number, Node>([[rootId, this.root]])
-  /** Extents that a file had to give up, by its id; nobody may have them before they are wiped. */
+  /** Extents freed by removal or truncation, by file id. They must be zeroed before they are allocated again. */
   readonly released = new Map<number, readonly Extent[]>()
   #nextId = rootId + 1
 
@@ -82,12 +85,12 @@ export class FileTree {
     return this.#nextId++
   }
 
-  /** Whether it was not removed. */
+  /** False after the node was removed. */
   holds(node: Node): boolean {
     return this.#nodes.get(node.id) === node
   }
 
-  /** @throws an error that Postgres knows, when there is nothing of that name, or a file where a folder should be */
+  /** @throws an error with code `ENOENT` if the path does not exist, or `ENOTDIR` if a parent is a file */
   find(path: string): Node {
     let node: Node = this.root
     for (const name of path.split('/').filter(Boolean)) {
@@ -108,7 +111,7 @@ export class FileTree {
     return node
   }
 
-  /** @throws TypeError when the change does not fit the tree: then it is not from this tree's log */
+  /** @throws TypeError when the change does not fit the tree, which means that it is not from the log of this tree */
   apply(change: Change): void {
     switch (change[0]) {
       case 'folder':

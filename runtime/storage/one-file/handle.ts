@@ -1,7 +1,7 @@
-/** What a `FileSystemSyncAccessHandle` offers of a file, without waiting for anything. */
+/** The synchronous file operations of a `FileSystemSyncAccessHandle`. */
 export interface Handle {
   getSize(): number
-  /** Bytes that were there; fewer than asked for at the end of the file. */
+  /** Returns the number of bytes read, which is smaller than requested at the end of the file. */
   read(into: Uint8Array, options: {at: number}): number
   write(bytes: Uint8Array, options: {at: number}): number
   truncate(size: number): void
@@ -9,7 +9,11 @@ export interface Handle {
   close(): void
 }
 
-/** Writes all of it, or throws: a device that is full may take a part. */
+/**
+ * Writes all bytes. A single `write` may be partial when the disk is full.
+ *
+ * @throws DOMException `QuotaExceededError` when the handle accepts no more bytes
+ */
 export function writeAll(handle: Handle, bytes: Uint8Array, at: number): void {
   let done = 0
   while (done < bytes.length) {
@@ -19,7 +23,7 @@ export function writeAll(handle: Handle, bytes: Uint8Array, at: number): void {
   }
 }
 
-/** How many bytes there were, up to the end of the file. */
+/** Fills `bytes` from offset `at`. Returns the number of bytes read, which is smaller at the end of the file. */
 export function readInto(handle: Handle, bytes: Uint8Array, at: number): number {
   let done = 0
   while (done < bytes.length) {

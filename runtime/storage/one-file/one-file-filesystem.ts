@@ -4,46 +4,48 @@ import {errno, type File, type FileTree, type Folder, failed, type Node} from '.
 import {type Handle, readInto, writeAll} from './handle.ts'
 import {TreeDamaged, TreeLog} from './tree-log.ts'
 
-/** The one file, and the two that tell what is where in it. */
+/** The data file, and the two files of the tree log. */
 export type Files = {data: Handle; trees: readonly [Handle, Handle]}
 
 /**
- * All of Postgres' files in one: opening a database takes three handles instead of five hundred, and its file tree is a
- * log. What Postgres writes goes to its place at once, and what that place is, before: so that a kill at any point
- * leaves what a kill of Postgres would leave on any disk, and its write-ahead log recovers from that. What a file gave
- * up is overwritten before another may have it. [RET-3, SYNC-5]
+ * PGlite filesystem that stores all files of Postgres in one data file. Opening a database takes three handles instead of
+ * about 500. The file tree is kept in a log.
+ *
+ * An allocation is logged before data is written to it, and data is written in place. A kill at any point therefore
+ * leaves the same state as a kill of Postgres on a normal disk, and Postgres recovers from its write-ahead log. Freed
+ * chunks are zeroed before they are allocated again. [RET-3, SYNC-5]
  */
 export class OneFileFilesystem extends BaseFilesystem {
-  /** Code and assets are loaded, so whatever fails from here on is the data's fault. */
+  /** True once PGlite's code and assets are loaded. A failure after that is caused by the data. */
   booting = false
-  /** A write found no room. */
+  /** True after a write failed because the disk or quota is full. */
   full = false
   readonly #data: Handle
   readonly #log: TreeLog
   readonly #free: FreeChunks
   readonly #open = new Map<number, File>()
   #lastFd = 0
-  /** What a worker that was killed had written is read from here on, so the first sync is of that too. */
+  /** Starts true: writes of a killed worker may be visible here and not flushed yet. */
   #unflushed = true
-  /** PGlite lets no error of a removal reach Postgres, which then takes the file for gone. */
+  /** A failed `unlink`. PGlite hides the error from Postgres, which then assumes that the file is removed. */
   #notRemoved: Error | null = null
-  /** A file that has grown and the log does not know of it yet; many writes in a row make one line. */
+  /** A file whose new size is not logged yet. Consecutive writes to one file share one line. */
   #grown: File | null = null
 
-  /** @throws TreeDamaged when it cannot be told what is where */
+  /** @throws TreeDamaged when the file tree is unreadable or does not match the data file */
   constructor({data, trees}: Files) {
     super()
     this.#data = data
     this.#log = new TreeLog(trees)
     this.#free = freeIn(this.#log.tree)
     const lacking = this.#log.promisedBytes - this.#size
-    // Zeros in their place would be taken for pages without rows.
+    // Postgres would read the missing bytes as zeros, that is, as empty pages.
     if (lacking > 0 && !this.isEmpty) throw new TreeDamaged(`the data file is ${lacking} bytes too short`)
-    // A file whose tree is gone is nobody's to cut: it is set aside as it is.
+    // Without a tree, keep the data file unchanged, so that it can be set aside whole.
     if (!this.isEmpty) this.#trim()
   }
 
-  /** Nothing was ever written here, or what was is gone. */
+  /** True for a new file tree, and for one that was lost. */
   get isEmpty(): boolean {
     return this.#tree.isEmpty
   }
@@ -52,7 +54,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.booting = true
   }
 
-  /** What was written so far survives what comes; only then is what was given up overwritten. */
+  /** Makes all previous writes durable, then zeroes freed chunks. */
   override async syncToFs(): Promise<void> {
     if (this.#notRemoved) throw this.#notRemoved
     this.#flush()
@@ -67,8 +69,8 @@ export class OneFileFilesystem extends BaseFilesystem {
   }
 
   /**
-   * The end of a shutdown is made sure of here. Should that fail, nothing is lost: all that was acknowledged is flushed,
-   * and the log tells the growth of a file before anything is written that counts on it.
+   * Flushes and closes the files. A failed flush loses nothing: acknowledged writes are flushed already, and growth is
+   * logged before any change that depends on it.
    */
   override async closeFs(): Promise<void> {
     await this.syncToFs().catch(() => {})
@@ -76,7 +78,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.pg?.Module.FS.quit()
   }
 
-  /** Lets go of the files, whatever state they are in, so that the next open can have them. */
+  /** Closes the handles without a flush, so that the next open can acquire them. */
   abandon(): void {
     this.#data.close()
     this.#log.close()
@@ -84,7 +86,7 @@ export class OneFileFilesystem extends BaseFilesystem {
 
   chmod(path: string, mode: number): void {
     const node = this.#tree.find(path)
-    // The type of a file is part of its mode, and no affair of chmod.
+    // The mode includes the file type, which chmod must not change.
     const whole = (node.mode & ~permissions) | (mode & permissions)
     if (whole !== node.mode) this.#change(['mode', node.id, whole])
   }
@@ -151,7 +153,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     else if (length < file.size) this.#shorten(file, length)
   }
 
-  /** Times are shown by nobody, and Postgres does not ask for them. */
+  /** No-op: file times are not stored, and Postgres does not use them. */
   utimes(): void {}
 
   writeFile(path: string, data: string | Uint8Array, options: {mode?: number} = {}): void {
@@ -171,13 +173,13 @@ export class OneFileFilesystem extends BaseFilesystem {
     for (const {at, from, bytes} of piecesOf(file.extents, position, wanted)) {
       const piece = into.subarray(from, from + bytes)
       const read = this.#understood(() => readInto(this.#data, piece, at))
-      // Behind the end of the one file nothing was written yet.
+      // Allocated space beyond the end of the data file reads as zeros.
       piece.fill(0, read)
     }
     return wanted
   }
 
-  /** PGlite hands over the whole memory of Postgres, and where in it the bytes are. */
+  /** `memory` is the whole memory of Postgres. `offset` and `length` select the bytes to write. */
   write(fd: number, memory: Uint8Array | ArrayBuffer, offset: number, length: number, position: number): number {
     const bytes =
       memory instanceof Uint8Array ? memory.subarray(offset, offset + length) : new Uint8Array(memory, offset, length)
@@ -215,7 +217,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#zero(file, length, chunksIn(kept) * chunkBytes)
   }
 
-  /** Room for so many bytes; a file that grows gets more than it asks for, so that it stays in few pieces. */
+  /** Allocates chunks for `bytes` bytes. Over-allocates for a growing file, to limit fragmentation. */
   #reserve(file: File, bytes: number): void {
     let have = chunksIn(file.extents)
     const wanted = Math.ceil(bytes / chunkBytes)
@@ -250,7 +252,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     }
   }
 
-  /** From a file that was removed while somebody has it open nothing is taken before it is closed. */
+  /** Zeroes and frees released chunks. Chunks of a removed file stay allocated until its last descriptor closes. */
   #wipe(): void {
     const removed = [...this.#open.values()].filter(file => !this.#tree.holds(file))
     const wiped = [...this.#tree.released].filter(([released]) => !removed.some(({id}) => id === released))
@@ -259,14 +261,14 @@ export class OneFileFilesystem extends BaseFilesystem {
       const at = start * chunkBytes
       this.#zeroAt(at, Math.min(count * chunkBytes, Math.max(0, this.#size - at)))
     }
-    // Zeros that were lost would leave the old text to whoever has the place next.
+    // Flush the zeros first: if they were lost, the next owner of the chunks would see the erased content.
     this.#flush()
     if (!this.#tellWiped(wiped.map(([id]) => id))) return
     this.#free.give(wiped.flatMap(([, extents]) => extents))
     this.#trim()
   }
 
-  /** On a device that is full they stay released, for the next sync: what was asked for is done all the same. */
+  /** Logs that the chunks are zeroed. Returns false if the disk is full: they stay released until the next sync. */
   #tellWiped(ids: readonly number[]): boolean {
     try {
       this.#change(['wiped', ids])
@@ -277,7 +279,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     }
   }
 
-  /** What lies behind all that is in use, of a statement that was never acknowledged or of files that are gone, goes. */
+  /** Truncates the data file after the last chunk in use. The rest is unacknowledged or belongs to removed files. */
   #trim(): void {
     this.#free.trim()
     const end = this.#free.end * chunkBytes
@@ -299,7 +301,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     this.#grown = null
   }
 
-  /** What comes without a number would go through Postgres as an exception, and leave it broken. */
+  /** Translates `DOMException` into an errno. An error without one would unwind through Postgres and corrupt its state. */
   #understood<T>(work: () => T): T {
     try {
       return work()
@@ -317,7 +319,7 @@ export class OneFileFilesystem extends BaseFilesystem {
     return file
   }
 
-  /** Where something new would stand. */
+  /** Resolves the path of a new entry. @throws an error with code `EEXIST` if it exists */
   #place(path: string): {folder: Folder; name: string} {
     const {folder, name, there} = this.#target(path)
     if (there) throw failed(errno.EEXIST, `${path} is there already`)
@@ -333,7 +335,7 @@ export class OneFileFilesystem extends BaseFilesystem {
 }
 
 const [permissions, isFolder, isFile] = [0o7777, 0o40000, 0o100000]
-/** Chunks that a growing file may have in hand: 1 MiB. */
+/** Maximum over-allocation of a growing file, in chunks (1 MiB). */
 const mostSpare = 128
 const zeros = new Uint8Array(1024 * 1024)
 

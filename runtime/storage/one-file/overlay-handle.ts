@@ -1,7 +1,7 @@
 import {chunkBytes} from './extents.ts'
 import {type Handle, readInto} from './handle.ts'
 
-/** A file that can be written without being changed: what is written stays in memory, over what was there. */
+/** Wraps a handle copy-on-write: writes stay in memory, and `base` is never modified. */
 export function overlayHandle(base: Handle): Handle {
   const changed = new Map<number, Uint8Array>()
   let size = base.getSize()

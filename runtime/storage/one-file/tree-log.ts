@@ -3,7 +3,7 @@ import {piecesOf} from './extents.ts'
 import {type Change, FileTree, type Snapshot} from './file-tree.ts'
 import {type Handle, readAll, writeAll} from './handle.ts'
 
-/** Something that was flushed cannot be read any more: this is no kill, and no loss of power. */
+/** Flushed data is unreadable. A killed process or a power failure cannot cause this. */
 export class TreeDamaged extends Error {}
 
 type Opening = {generation: number; snapshot: Snapshot}
@@ -12,29 +12,31 @@ const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 const newline = 10
 
 /**
- * A tree of files on disk: a snapshot on the first line of one of two files, and a line for each change since. When
- * they have become many, a snapshot is begun in the other file and counts once it is whole, so that a kill at any point
- * leaves one that does. Each line carries its checksum, and the first one after a flush a mark: of what comes after the
- * last mark nothing was promised, and a loss of power may have taken any of it, so it counts up to its first gap.
+ * Append-only log of a file tree, stored in two alternating files. The first line of a file is a snapshot, and each
+ * further line is one change. When the log is long, a new snapshot is written to the other file. It becomes current when
+ * its line is complete, so a valid snapshot exists at every point in time.
+ *
+ * Each line carries a checksum. The first line after a flush carries a mark. Lines after the last mark were not
+ * acknowledged, and a power failure may lose any of them. Recovery applies them up to the first unreadable line.
  */
 export class TreeLog {
   #tree = new FileTree()
   #current: Handle
   #spare: Handle
   #generation = 0
-  /** Where the next line goes: one that failed half-way is written over. */
+  /** Offset of the next line. It does not advance on a failed write, so a partial line is overwritten. */
   #end = 0
   #lines = 0
   #unflushed = false
   #promised = 0
 
-  /** @throws TreeDamaged when neither file can be read, or a line that was flushed */
+  /** @throws TreeDamaged when neither file has a readable snapshot, or a flushed line is unreadable */
   constructor([first, second]: readonly [Handle, Handle]) {
     ;[this.#current, this.#spare] = [first, second]
     const found = [first, second].flatMap(handle => openingOf(handle) ?? [])
     const newest = found.toSorted((a, b) => b.opening.generation - a.opening.generation)[0]
     if (newest) this.#continue(newest, newest.handle === first ? second : first)
-    // A first snapshot that was cut short is of a tree that nobody was promised.
+    // A torn first snapshot belongs to a tree that was never acknowledged, so it can be discarded.
     else if ([first, second].some(handle => readAll(handle).includes(newline))) {
       throw new TreeDamaged('the file tree is unreadable')
     }
@@ -44,19 +46,19 @@ export class TreeLog {
     return this.#tree
   }
 
-  /** Bytes that the data file had when the log was last known to be flushed: fewer are a file that was cut. */
+  /** Minimum size of the data file in bytes, as of the last known flush. A shorter data file was truncated. */
   get promisedBytes(): number {
     return this.#promised
   }
 
-  /** Makes the change, and writes it down: first on disk, so that a failure leaves the tree as it was. */
+  /** Writes the change to the log, then applies it. A failed write leaves the tree unchanged. */
   change(change: Change): void {
     this.#write(lineOf(change, this.#unflushed ? plain : flushed))
     this.#tree.apply(change)
     this.#lines += 1
   }
 
-  /** What was changed so far survives what comes. */
+  /** Makes all previous changes durable. */
   flush(): void {
     if (this.#generation === 0) this.#begin()
     else if (this.#lines > longestLog) this.#beginIfThereIsRoom()
@@ -70,20 +72,20 @@ export class TreeLog {
   }
 
   #write(line: Uint8Array): void {
-    // Before the first snapshot there is nothing that a line could follow.
+    // Without a snapshot a line has no base. The first flush writes one.
     if (this.#generation === 0) return
     writeAll(this.#current, line, this.#end)
     this.#end += line.length
     this.#unflushed = true
   }
 
-  /** A device that is full can still go on with a log that is too long. */
+  /** If the disk is full, the current log stays in use beyond its length limit. */
   #beginIfThereIsRoom(): void {
     try {
       this.#begin()
     } catch (error) {
       if (!(error instanceof DOMException && error.name === 'QuotaExceededError')) throw error
-      // It may be whole all the same, and must not be believed once this log has gone on.
+      // The new snapshot may be complete, and it would win over later lines of the current log.
       this.#spare.truncate(0)
       this.#spare.flush()
       this.#lines = longestLog / 2
@@ -93,7 +95,7 @@ export class TreeLog {
   #begin(): void {
     const opening: Opening = {generation: this.#generation + 1, snapshot: this.#tree.snapshot}
     const line = lineOf(opening, plain)
-    // Old lines must not stand behind the new one, whatever of this reaches the disk.
+    // Flush the truncation first: after a crash no old line may follow the new snapshot.
     this.#spare.truncate(0)
     this.#spare.flush()
     writeAll(this.#spare, line, 0)
@@ -116,13 +118,14 @@ export class TreeLog {
     for (;;) {
       const line = lineAt(bytes, this.#end)
       if (!line) break
-      // Everything before this line was flushed, and the data before the lines.
+      // All lines before this one were flushed, and the data file was flushed before them.
       if (this.#end === lastFlush) this.#promised = endOfData(this.#tree)
       this.#apply(line.value as Change)
       this.#end = line.end
     }
     if (this.#end < bytes.length) this.#cut(bytes)
-    // Lines of a worker that was killed count from here on, so they must be as safe as they look; and only these.
+    // Lines of a killed worker may still be unflushed. Flush them before later changes depend on them.
+    // Then clear the other file, so that its snapshot is never used.
     this.#current.flush()
     other.truncate(0)
   }
@@ -144,7 +147,7 @@ export class TreeLog {
   }
 }
 
-/** Changes behind a snapshot before another is made: a start reads as many. */
+/** Number of changes after which a new snapshot is written. It bounds the lines that a start replays. */
 const longestLog = 5000
 
 type Found = {handle: Handle; opening: Opening; bytes: Uint8Array; end: number}
@@ -163,7 +166,7 @@ function openingOf(handle: Handle): Found | null {
   return line && {handle, opening: line.value as Opening, bytes, end: line.end}
 }
 
-/** A checksum, a mark, JSON, and a line break; the checksum is of mark and JSON. */
+/** Line format: checksum, mark, JSON, line feed. The checksum covers the mark and the JSON. */
 function lineOf(value: Change | Opening, mark: typeof plain | typeof flushed): Uint8Array {
   const body = encoder.encode(mark + JSON.stringify(value))
   const line = new Uint8Array(checksumLength + body.length + 1)
@@ -186,7 +189,7 @@ function lineAt(bytes: Uint8Array, start: number): {value: unknown; mark: string
   return {value: JSON.parse(text.slice(1)), mark: text.charAt(0), end: end + 1}
 }
 
-/** Where the last line with the mark of a flush begins; -1 for none. */
+/** Offset of the last line that carries the flush mark, or -1. */
 function lastFlushIn(bytes: Uint8Array, start: number): number {
   for (let end = bytes.length - 1; end > start; ) {
     const before = bytes.lastIndexOf(newline, end - 1)
@@ -196,7 +199,7 @@ function lastFlushIn(bytes: Uint8Array, start: number): number {
   return -1
 }
 
-/** Where the last byte that belongs to a file ends. */
+/** Offset in the data file after the last byte in use. */
 function endOfData({files}: FileTree): number {
   let end = 0
   for (const {extents, size} of files) {
