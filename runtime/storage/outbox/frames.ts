@@ -1,8 +1,8 @@
 import {checksumOf} from '../one-file/checksum.ts'
 
 /**
- * One record on disk: a mark, the length and the checksum of what follows, 4 bytes each, then the record. The mark lets
- * a reader find the next record behind bytes that it cannot read.
+ * Frame format: mark, length of the record, checksum of the record (4 bytes each), then the record. The mark lets a
+ * reader find the next record after unreadable bytes.
  */
 const mark = Uint8Array.of(0x48, 0x46, 0x6f, 0x31)
 const headBytes = 12
@@ -19,9 +19,9 @@ export function frameOf(record: Uint8Array): Uint8Array<ArrayBuffer> {
 
 export type Frames = {
   records: Uint8Array[]
-  /** Where the last whole record ends; the next one is written there. */
+  /** Offset after the last complete record. The next record is written there. */
   end: number
-  /** Stretches between whole records that could not be read. A last record that was cut short is none: it was never acknowledged. */
+  /** Number of unreadable ranges between complete records. A torn last record does not count: it was never acknowledged. */
   unreadable: number
 }
 

@@ -1,7 +1,7 @@
 import type {DeviceMemoryStore} from '../memory-store.ts'
 import type {Guard} from './guard-store.ts'
 
-/** What the server lacks of memory is in the outbox before it is acknowledged, as with events. [LOG-9, MEM-4] */
+/** Wraps a memory store so that unsent changes and proposals are in the outbox before they are acknowledged. [LOG-9, MEM-4] */
 export function guardMemory(memory: DeviceMemoryStore, {write}: Pick<Guard, 'write'>): DeviceMemoryStore {
   const {queue, runs} = memory
   return {

@@ -5,18 +5,19 @@ import type {EventId, SessionId} from '../../protocol/ids.ts'
 import type {DeviceStore, UnitOfWork} from '../device-store.ts'
 import type {OutboxRecord, StoredEvent} from './outbox-record.ts'
 
-/** Where the records of a store go. */
+/** The part of the outbox that a guarded store writes to. */
 export interface Guard {
-  /** Resolves when the records are durable. */
+  /** Appends records. With `flush`, resolves when they are durable. */
   write(records: readonly OutboxRecord[], options: {flush: boolean}): Promise<void>
-  /** What was dropped is in no file any more. */
+  /** Rewrites the files without dropped records. */
   rewrite(): Promise<void>
+  /** True if the event is in the outbox. */
   holds(event: EventId): boolean
 }
 
 /**
- * The same store, whose transactions are acknowledged only after what the server lacks of them is in the outbox too. When
- * the outbox cannot be written, the outcome of the transaction is unknown to the caller, and nothing more is written. [LOG-9]
+ * Wraps a store so that a transaction is acknowledged only after its unsent records are in the outbox. If the outbox
+ * cannot be written, the transaction may be committed although the call rejects, and no later write succeeds. [LOG-9]
  */
 export function guardStore(store: DeviceStore, guard: Guard, device: () => Promise<OutboxRecord>): DeviceStore {
   return {
@@ -43,7 +44,7 @@ export function guardStore(store: DeviceStore, guard: Guard, device: () => Promi
   }
 }
 
-/** What one transaction has written that concerns the outbox. */
+/** Collects the outbox records of one transaction. */
 class Written {
   readonly #records: OutboxRecord[] = []
   readonly #appended: LoggedEvent[] = []
@@ -68,7 +69,7 @@ class Written {
     }
   }
 
-  /** Of a page of another device's events only the head is new. */
+  /** Events of other devices are not in the outbox. They only advance the head. */
   confirm(events: readonly LoggedEvent[]): void {
     for (const [session, some] of bySession(events)) {
       const head = Math.max(...some.map(({seq}) => seq ?? 0))
@@ -77,7 +78,7 @@ class Written {
     }
   }
 
-  /** What the outbox holds of this session is written anew, from the database. */
+  /** Replaces the outbox records of the session with its state in the database. */
   renew(session: SessionId): void {
     this.#again.add(session)
     this.hasDropped = true
@@ -89,7 +90,7 @@ class Written {
     return [...(await this.#copiedBlobs(store)), ...this.#records, ...renewed]
   }
 
-  /** An event may name bytes that the store has copied from another session. */
+  /** Returns blobs that an event references and that the store copied from another session. */
   async #copiedBlobs(store: DeviceStore): Promise<OutboxRecord[]> {
     const copied: OutboxRecord[] = []
     for (const event of this.#appended) {
@@ -152,7 +153,7 @@ function watched(unit: UnitOfWork, written: Written): UnitOfWork {
   }
 }
 
-/** Everything of one session that the server lacks, as the database has it. */
+/** Reads the unsent records of one session from the database. The first record drops the outbox's older ones. */
 export async function recordsOfSession(store: DeviceStore, session: SessionId): Promise<OutboxRecord[]> {
   const [record, written] = [await store.session(session), await store.since(session, 0)]
   const own = written.filter(({status}) => status !== 'accepted')

@@ -5,8 +5,8 @@ import type {OutboxStorage} from './outbox-storage.ts'
 const [encoder, decoder] = [new TextEncoder(), new TextDecoder()]
 
 /**
- * An outbox in two files. The first record of each is its generation: the higher one counts. To replace the records,
- * the other file is written and flushed whole, and only then is this one emptied.
+ * Stores an outbox in two alternating files. The first record of each is its generation, and the higher generation is
+ * current. `replace` writes and flushes the other file first, then empties the current one.
  */
 export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
   let [current, spare] = pair
@@ -34,7 +34,7 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
       spare.flush()
       ;[generation, end, flushed] = [generation + 1, size, true]
     } catch (error) {
-      // The new file may be whole or not; the old one still counts, and a half written one must not.
+      // The old file stays current. Empty the new one: it may be complete, and it would win at the next load.
       ;[current, spare] = [spare, current]
       spare.truncate(0)
       throw error
@@ -52,7 +52,8 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
       ;[current, spare] = [newer.handle, older.handle]
       ;[generation, end] = [newer.generation, newer.end]
       if (end < current.getSize()) current.truncate(end)
-      // A generation that was replaced is emptied last: what is left of it says nothing that the newer does not say.
+      // Ignore the older generation: a crash can leave it non-empty, but the newer one was flushed whole.
+      // Records without a readable generation count as one unreadable range.
       const lost = newer.generation === 0 && (newer.records.length > 0 || older.records.length > 0)
       if (generation === 0) begin([])
       return {records: newer.records, unreadable: newer.unreadable + (lost ? 1 : 0)}
@@ -74,7 +75,7 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
   }
 }
 
-/** A file whose first record cannot be read still has the others: it counts as generation 1. */
+/** Reads the generation. If the first record is unreadable, the rest is kept as generation 1. */
 function opened({records, end, unreadable}: Frames): Frames & {generation: number} {
   const [first, ...rest] = records
   const generation = first ? Number(decoder.decode(first)) : 0

@@ -2,7 +2,7 @@ import type {OutboxStorage} from './outbox-storage.ts'
 
 const [store, notes] = ['records', 'notes']
 
-/** An outbox, and one small value beside it. */
+/** An outbox with one additional value, the note. */
 export interface NotedOutbox extends OutboxStorage {
   note(): Promise<unknown>
   writeNote(value: unknown): Promise<void>
@@ -10,7 +10,7 @@ export interface NotedOutbox extends OutboxStorage {
   onClosed(listener: () => void): void
 }
 
-/** An outbox in a database of IndexedDB of its own, for browsers whose OPFS has no synchronous handles. */
+/** Opens an outbox in a separate IndexedDB database, for browsers whose OPFS has no synchronous handles. */
 export async function outboxInIndexedDb(name: string): Promise<NotedOutbox> {
   const opening = indexedDB.open(name, 1)
   opening.onupgradeneeded = () => {
@@ -56,7 +56,7 @@ export async function outboxInIndexedDb(name: string): Promise<NotedOutbox> {
     },
     onClosed(listener) {
       db.onclose = listener
-      // An open connection would block the deletion, and every later opening would wait behind it.
+      // An open connection blocks the deletion and all later `open` requests.
       db.onversionchange = () => {
         db.close()
         listener()

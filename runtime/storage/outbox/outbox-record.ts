@@ -14,7 +14,7 @@ import {memoryChangeSchema, memoryProposalSchema} from '../../protocol/memory.ts
 import {recoverySchema} from '../../protocol/recovery.ts'
 
 const count = z.int().min(0)
-/** Read with the log's own schema when they are put back; here only what they are found by. */
+/** Only the fields that the outbox indexes by. The log's schema validates the rest when the event is restored. */
 const storedEventSchema = z.looseObject({
   id: eventIdSchema,
   session: sessionIdSchema,
@@ -34,20 +34,20 @@ const changeSchema = z.object({
   refused: z.string().nullable(),
 })
 
-/** What an outbox holds, one record a write. A record that this build does not know is ignored. */
+/** One record of the outbox. A record that this build cannot parse is skipped. */
 export const outboxRecordSchema = z.discriminatedUnion('type', [
-  /** Whose outbox it is. The last one counts. */
+  /** The device and its owner. The last record wins. */
   z.object({
     type: z.literal('device'),
     device: deviceIdSchema,
     online: z.boolean(),
     owner: z.object({tenant: tenantIdSchema.nullable(), subject: subjectIdSchema}).nullable(),
   }),
-  /** Events of one append, with the head on which they were written. */
+  /** Events of one append, and the confirmed head that they were based on. */
   z.object({type: z.literal('events'), session: sessionIdSchema, head: count, events: z.array(storedEventSchema)}),
   z.object({type: z.literal('blob'), session: sessionIdSchema, id: blobIdSchema, bytes: z.base64()}),
   z.object({type: z.literal('blob_sent'), session: sessionIdSchema, id: blobIdSchema}),
-  /** The server has these events, and the device everything up to `head`. */
+  /** The server accepted these events, and the device has all events up to `head`. */
   z.object({
     type: z.literal('confirmed'),
     session: sessionIdSchema,
@@ -68,13 +68,13 @@ export const outboxRecordSchema = z.discriminatedUnion('type', [
       .object({choice: z.enum(divergenceChoices), fork: sessionIdSchema.nullable(), at: z.number()})
       .nullable(),
   }),
-  /** Nothing of this session is kept from here on. */
+  /** Discards all previous records of this session. */
   z.object({type: z.literal('dropped'), session: sessionIdSchema}),
   z.object({type: z.literal('memory_change'), change: changeSchema}),
   z.object({type: z.literal('memory_change_dropped'), id: memoryChangeIdSchema}),
   z.object({type: z.literal('memory_proposals'), proposals: z.array(memoryProposalSchema)}),
   z.object({type: z.literal('memory_proposals_dropped'), ids: z.array(memoryIdSchema)}),
-  /** What the person has to be told, until it is dismissed. */
+  /** A recovery report, shown to the person until it is dismissed. */
   z.object({type: z.literal('recovery'), recovery: recoverySchema, dismissed: z.boolean()}),
 ])
 export type OutboxRecord = z.infer<typeof outboxRecordSchema>
@@ -87,7 +87,7 @@ export function encodeRecord(record: OutboxRecord): Uint8Array {
   return encoder.encode(JSON.stringify(record))
 }
 
-/** Null for what this build cannot read. */
+/** Decodes a record. Returns null if this build cannot parse it. */
 export function decodeRecord(bytes: Uint8Array): OutboxRecord | null {
   try {
     return outboxRecordSchema.parse(JSON.parse(decoder.decode(bytes)))

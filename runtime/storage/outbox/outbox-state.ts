@@ -8,17 +8,17 @@ type Of<Type extends OutboxRecord['type']> = Extract<OutboxRecord, {type: Type}>
 export type KeptEvent = {event: StoredEvent; head: number; refusal: Refusal | null}
 export type Mark = {head: number; deviceSeq: number}
 
-/** What an outbox holds, folded: everything that was acknowledged and that the server lacks, and how far each session was. */
+/** The folded records of an outbox: all acknowledged, unsent data, and the progress of each session. */
 export type OutboxState = {
   device: Of<'device'> | null
   events: Map<EventId, KeptEvent>
   blobs: Map<string, Of<'blob'>>
   resolutions: Map<EventId, Of<'resolved'>['resolution']>
-  /** How far each session was at least. */
+  /** Highest known head and device sequence of each session: lower bounds. */
   marks: Map<SessionId, Mark>
   changes: Map<MemoryChangeId, QueuedChange>
   proposals: Map<MemoryId, MemoryProposal>
-  /** The last that there was, also when it is dismissed. */
+  /** The latest recovery report, including a dismissed one. */
   recovery: Of<'recovery'> | null
 }
 
@@ -37,7 +37,7 @@ export function emptyOutbox(): OutboxState {
 
 export const blobKey = (session: SessionId, id: string) => `${session}/${id}`
 
-/** Folds one record in place: an outbox of a device without a server may hold its whole log. */
+/** Folds one record into `state`. Mutates it, because the outbox of a device without a server may hold its whole log. */
 export function applyRecord(state: OutboxState, record: OutboxRecord): void {
   switch (record.type) {
     case 'device':
@@ -91,7 +91,7 @@ export function applyRecord(state: OutboxState, record: OutboxRecord): void {
   }
 }
 
-/** The fewest records that fold to the same state. */
+/** Returns a minimal list of records that folds to `state`. */
 export function recordsOf(state: OutboxState): OutboxRecord[] {
   const refused: OutboxRecord[] = []
   const events = [...state.events.values()].map(({event, head, refusal}): OutboxRecord => {

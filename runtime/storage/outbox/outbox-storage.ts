@@ -1,13 +1,13 @@
 /**
- * Where an outbox keeps its records. Guarantee: what `append` resolved with `flush` survives the end of the process,
- * and `replace` leaves either all old records or all new ones, whenever the process ends. One opener at a time.
+ * Durable storage of the outbox records. Guarantees: a record appended with `flush` survives a crash once `append`
+ * resolves. `replace` is atomic: a crash leaves either all old records or all new ones. Only one instance may be open.
  */
 export interface OutboxStorage {
-  /** Every record that can be read, in the order of writing, and how many stretches between them cannot. */
+  /** Reads all readable records in write order, and the number of unreadable ranges between them. */
   load(): Promise<{records: Uint8Array[]; unreadable: number}>
   append(record: Uint8Array, options: {flush: boolean}): Promise<void>
   replace(records: readonly Uint8Array[]): Promise<void>
-  /** Bytes that the records take. */
+  /** Size of the records in bytes. */
   readonly size: number
   close(): Promise<void>
 }

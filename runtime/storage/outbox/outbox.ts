@@ -4,28 +4,28 @@ import {decodeRecord, encodeRecord, type OutboxRecord} from './outbox-record.ts'
 import {applyRecord, emptyOutbox, type OutboxState, recordsOf} from './outbox-state.ts'
 import type {OutboxStorage} from './outbox-storage.ts'
 
-/** An outbox shorter than this is not worth rewriting. */
+/** Minimum size for a rewrite, in bytes (256 KiB). */
 const worthRewriting = 256 * 1024
 
 export type LoadedOutbox = {
   state: OutboxState
-  /** Every record that was ever written could be read. Also false for an outbox that holds nothing at all. */
+  /** True if all records could be read. False for an empty outbox. */
   whole: boolean
 }
 
 /**
- * What was acknowledged on this device and what the server lacks, kept outside of the database, so that damage to either
- * of the two loses nothing. [LOG-9]
+ * Keeps all acknowledged, unsent data in a second place outside the database, so that damage to one of the two loses
+ * nothing. [LOG-9]
  *
  *   append ──▶ database commits ──▶ outbox flushed ──▶ acknowledged ──▶ server confirms ──▶ dropped here
  *
- * On opening the two are compared: what one lacks is taken from the other.
+ * On open, the two are compared, and each receives the records that it lacks.
  */
 export class Outbox {
   #queue: Promise<unknown> = Promise.resolve()
-  /** Written while the device had no room; tried again with the next record. */
+  /** Records that could not be written because the disk was full. Retried with the next write. */
   #owed: Uint8Array[] = []
-  /** Bytes of records that are needed, as of the last rewriting. */
+  /** Size in bytes after the last load or rewrite. */
   #needed = 0
   #failed: HoldfastError | null = null
   readonly #events = new Set<EventId>()
@@ -47,10 +47,10 @@ export class Outbox {
   }
 
   /**
-   * Resolves when the records are durable. A device that has no room keeps them in memory and tries again later: the
-   * database has them, and the next opening adds what the outbox lacks.
+   * Appends records. With `flush`, resolves when they are durable. If the disk is full, resolves as well: the records
+   * stay in memory and are retried with the next write. The database has them, and the next open adds them.
    *
-   * @throws HoldfastError `not_durable` when its files cannot be written for another reason; nothing is written after that
+   * @throws HoldfastError `not_durable` if the files cannot be written for another reason. All later calls then fail too.
    */
   write(records: readonly OutboxRecord[], options: {flush: boolean} = {flush: true}): Promise<void> {
     if (records.length === 0) return Promise.resolve()
@@ -66,12 +66,12 @@ export class Outbox {
     })
   }
 
-  /** Makes `state` the whole content; nothing else is left in the files. [RET-3] */
+  /** Replaces the whole content with `state`. Older records are removed from the files. [RET-3] */
   replace(state: OutboxState): Promise<void> {
     return this.#inTurn(() => this.#replace(state))
   }
 
-  /** Removes all that is no longer needed from the files. [RET-3] */
+  /** Rewrites the files without obsolete records. [RET-3] */
   rewrite(): Promise<void> {
     return this.#inTurn(() => this.#rewrite())
   }
