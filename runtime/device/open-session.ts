@@ -111,7 +111,7 @@ export class OpenSession {
     return buildSessionView({
       device,
       ...stored,
-      transcript: this.#transcriptOf(stored),
+      transcript: handOut(this.#transcriptOf(stored)),
       syncFault: this.#syncFault,
       loop: this.loop.state,
       connection: connection(),
@@ -291,4 +291,9 @@ async function erasedSource(store: DeviceStore, record: SessionRecord): Promise<
 
 function sameBytes(a: Uint8Array, b: Uint8Array | null | undefined): boolean {
   return !!b && a.length === b.length && a.every((byte, i) => byte === b[i])
+}
+
+/** A reader of the view in this process may change its list and its passport; the kept ones stay as they are. */
+function handOut({entries, earlier, passport}: Transcript): Transcript {
+  return {entries: [...entries], earlier, passport: structuredClone(passport)}
 }
