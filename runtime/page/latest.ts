@@ -1,6 +1,7 @@
 import type {Frames} from '../device/runtime-service.ts'
 import {tellListener} from '../protocol/tell-listeners.ts'
 import type {PageParts} from './page-parts.ts'
+import {retryLater} from './retry-later.ts'
 
 /**
  * The value now, then every published change. Asks again when a new owner took over, since frames may have been lost
@@ -23,12 +24,13 @@ export function latest<Topic extends keyof Frames>(
     const value = await ask()
     if (!stopped && value !== null && frames === before) tellListener(listener, value)
   }
-  // A failed ask is not the end: the next owner, or the next frame, brings the value.
-  const refreshQuietly = () => void refresh().catch(() => undefined)
+  const later = retryLater(() => refreshQuietly())
+  const refreshQuietly = () => void refresh().then(later.succeeded, later.failed)
   const stopOwner = parts.onOwnerChange(refreshQuietly)
   refreshQuietly()
   return () => {
     stopped = true
+    later.stop()
     stopListening()
     stopOwner()
   }

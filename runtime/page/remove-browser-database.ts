@@ -1,4 +1,5 @@
 import {channelNames} from '../platform/locks.ts'
+import {HoldfastError} from '../protocol/errors.ts'
 import {leftEdits} from './left-edits.ts'
 import {firstPlace, type Place} from './people.ts'
 
@@ -50,5 +51,7 @@ function deleteDatabase(name: string): Promise<void> {
     const request = indexedDB.deleteDatabase(name)
     request.onsuccess = () => resolve()
     request.onerror = () => reject(request.error)
+    // Another page has it open. The deletion would wait for that page, with the lock held.
+    request.onblocked = () => reject(new HoldfastError('database_locked', `database ${name}: another page has it open`))
   })
 }

@@ -3,6 +3,7 @@ import type {SessionView} from '../protocol/session-view.ts'
 import {tellListener} from '../protocol/tell-listeners.ts'
 import {applyFrame, type HeldView, type ViewFrame} from '../protocol/view-frame.ts'
 import type {PageParts} from './page-parts.ts'
+import {retryLater} from './retry-later.ts'
 
 /**
  * Calls `listener` with the view of a session now and after every change. Frames hold only what has changed: after a
@@ -32,14 +33,14 @@ export function watchSession(
       if (late) missed = follows(answer, late) ? null : late
     } while (missed && !stopped)
   }
-  // After a failed request, the next owner or the next frame requests again.
   const refresh = () => {
     asking ??= ask()
-      .catch(() => undefined)
+      .then(later.succeeded, later.failed)
       .finally(() => {
         asking = null
       })
   }
+  const later = retryLater(() => refresh())
   const hear = (frame: ViewFrame) => {
     if (asking) {
       missed = frame
@@ -62,6 +63,7 @@ export function watchSession(
   refresh()
   return () => {
     stopped = true
+    later.stop()
     for (const stop of stops) stop()
   }
 }
