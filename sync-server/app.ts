@@ -75,17 +75,17 @@ export type AppParts = {
   closing: AbortSignal
 }
 
-/** Puts the guards before the routes: protocol, size, caller, and only then anything that reads the request. */
+/** Creates the Hono app. Guards come before the routes: protocol, caller and rate are checked before a body is read. */
 export function createApp(parts: AppParts): App {
   const {context, worker} = parts
   const app = new Hono<Env>()
-  // Some bind every other path and subdomain of the host; whether to send them is the decision of the host.
+  // Both headers affect other paths and subdomains of the host, so the host must set them.
   app.use(secureHeaders({strictTransportSecurity: false, originAgentCluster: false}))
   if (parts.cors) app.use(crossOrigin(parts.cors.origins))
   healthRoutes(app, parts.health)
   openApiRoutes(app)
   app.use(tracedRequests(parts.meters))
-  // Streams are left alone: their type is not compressed, and they say `no-transform`.
+  // Live streams are not compressed: their content type is excluded, and they send `no-transform`.
   app.use('/v1/*', compress({encoding: 'gzip'}))
   app.use('/v1/*', speaksProtocol(), noForgedCookies())
   app.use('/v1/*', authenticated(parts.authenticate, context.environment, context.onFault))
@@ -132,7 +132,7 @@ function crossOrigin(origins: string[]) {
       'traceparent',
       'tracestate',
     ],
-    // Cookies of a host's own login; browsers refuse them together with "*".
+    // For the cookies of a host's own login. Browsers reject credentials together with "*".
     credentials: !origins.includes('*'),
     exposeHeaders: [protocolHeader, revisionHeader, 'retry-after'],
     allowMethods: ['GET', 'POST', 'PUT'],

@@ -17,14 +17,16 @@ import {type Authenticate, type Principal, principalSchema} from './principal.ts
 export type JwtAuthOptions = {
   issuer: string
   audience: string
-  /** Seconds that a token stays valid after its `exp`, because clocks differ. Default: 5. */
+  /** Clock tolerance in seconds: a token is accepted this long after its `exp`. Default: 5. */
   clockToleranceSeconds?: number
 } & ({secret: string} | {jwks: URL | JSONWebKeySet; keySet?: Partial<KeySetTimes>})
 
 /**
- * Authenticates by a JWT in the bearer header: `sub` is the subject, `tenant` the tenant, `roles` an optional list.
+ * Creates an `authenticate` function for JWT bearer tokens. Claims: `sub` is the subject, `tenant` the tenant,
+ * `roles` an optional list of role names. Errors never contain the token.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option; the returned function throws `unauthenticated`, `token_expired`, or `unavailable` while the key server is away; never with the token in it
+ * @throws HoldfastError `misconfigured` naming every invalid option. The returned function throws `unauthenticated`,
+ * `token_expired`, or `unavailable` while the key server cannot be reached.
  * @example
  * const server = createSyncServer({store, facts, operations, authenticate: jwtAuth({secret, issuer, audience})})
  */
@@ -42,9 +44,9 @@ export function jwtAuth(options: JwtAuthOptions): Authenticate {
 }
 
 /**
- * Signs a token that `jwtAuth({secret, …})` accepts, for hosts with their own login and for tests.
+ * Signs a token that `jwtAuth({secret, …})` accepts. For hosts with their own login, and for tests.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option
+ * @throws HoldfastError `misconfigured` naming every invalid option
  * @example
  * const token = await issueToken({secret, issuer, audience, tenant: 'acme', subject: 'ana', roles: ['support-lead']})
  */
@@ -55,9 +57,9 @@ export async function issueToken(options: {
   tenant: string
   subject: string
   roles?: string[]
-  /** Seconds until it expires. Default: 3600. */
+  /** Lifetime in seconds. Default: 3,600. */
   expiresInSeconds?: number
-  /** Seconds since 1970. Default: now. */
+  /** Issue time in seconds since 1970. Default: now. */
   issuedAt?: number
 }): Promise<string> {
   checkTokenIssue(options)
@@ -81,7 +83,7 @@ function verifier(options: JwtAuthOptions) {
     clockTolerance: options.clockToleranceSeconds ?? 5,
     requiredClaims: ['exp', 'sub', 'tenant'],
   }
-  // Each kind of key names its own algorithms: a public key must never be taken for a shared secret.
+  // Pin the algorithms per key type: a public key must never be accepted as an HMAC secret.
   if ('secret' in options) {
     const key = secretKey(options.secret)
     return (token: string) => jwtVerify(token, key, {...claims, algorithms: ['HS256']})
@@ -111,7 +113,9 @@ function principalOf(payload: JWTPayload): Principal {
   })
 }
 
-/** What is wrong with a token itself. Whatever else fails, a key server above all, is no fault of the caller's. */
+/**
+ * Errors caused by the token itself. All other errors, such as an unreachable key server, are not the caller's fault.
+ */
 const faultsOfTokens = [
   errors.JWTClaimValidationFailed,
   errors.JWTInvalid,
@@ -124,7 +128,7 @@ const faultsOfTokens = [
   z.ZodError,
 ]
 
-/** Says which of the two it is and nothing about the token. */
+/** Distinguishes an expired token from an invalid one. The message contains nothing of the token. */
 function refusalOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) {
     return new HoldfastError('token_expired', 'The token has expired; ask for a new one and try again.')

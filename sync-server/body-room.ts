@@ -3,19 +3,21 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {limits} from '../runtime/protocol/version.ts'
 import type {Env} from './routes/http.ts'
 
-/** Bytes of request bodies that this process holds at once. */
+/** Maximum bytes of request bodies held at once, per subject and in this process. */
 export type BodyRoom = {subject: number; process: number}
 
-/** Four of the largest blobs for one subject: a body stays in memory until its sender, slow or silent, is done. */
+/**
+ * Per subject: four of the largest blobs. A body stays in memory until its sender has sent all of it, however slowly.
+ */
 export const standardBodyRoom: BodyRoom = {subject: 4 * limits.blobBytes, process: 64 * limits.blobBytes}
 
 const retryMs = 1000
 
 /**
- * Refuses a body that is longer than `bytesOf` allows, and one for which there is no room beside those already being
- * received. A body of declared length takes its room at once, another as it arrives.
+ * Limits the size of a body, and the bytes of all bodies being received. A body with a declared length reserves its
+ * bytes at once; other bodies are counted as they arrive.
  *
- * @throws HoldfastError `too_large`, `rate_limited`, `bad_input` for a body that is encoded
+ * @throws HoldfastError `too_large`, `rate_limited`, or `bad_input` for a body with a content encoding
  */
 export function bodyRoom(room: BodyRoom, bytesOf: (method: string) => number): MiddlewareHandler<Env> {
   const held = new Map<string, number>()
@@ -66,7 +68,7 @@ function counted(body: ReadableStream<Uint8Array>, take: (bytes: number) => void
   )
 }
 
-/** Read as if it were plain, it would be refused as bad JSON at best. */
+/** Without this check, an encoded body would fail later as invalid JSON, or be stored encoded. */
 function refuseEncoding(encoding: string | undefined): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return
   const expected = 'expected none; send the body as it is'

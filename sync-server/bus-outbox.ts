@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import {type Poke, pokeSchema} from './bus.ts'
 
-/** What processes tell each other: pokes of one of them, nothing but a sign of life, or that it leaves in good order. */
+/** Message between processes: pokes, a heartbeat (no pokes), or a notice that the sender shuts down cleanly. */
 export const busMessageSchema = z.strictObject({
   from: z.string(),
   pokes: z.array(pokeSchema),
@@ -9,12 +9,12 @@ export const busMessageSchema = z.strictObject({
 })
 export type BusMessage = z.infer<typeof busMessageSchema>
 
-/** Postgres takes payloads shorter than 8,000 bytes. */
+/** Postgres accepts NOTIFY payloads of fewer than 8,000 bytes. */
 export const payloadBytes = 7999
-/** Kept while nothing can be sent; beyond it one `missed` says the same to everybody. */
+/** Maximum number of queued pokes. Beyond it, they are replaced by one `missed`. */
 const mostKept = 10_000
 
-/** Pokes that are to be sent, each place once: a later one says all that an earlier one about the same place did. */
+/** Queue of pokes to send. Holds one poke per place: a later poke replaces an earlier one for the same place. */
 export class BusOutbox {
   readonly #waiting = new Map<string, Poke>()
 
@@ -32,7 +32,10 @@ export class BusOutbox {
     this.#waiting.set('missed', {type: 'missed'})
   }
 
-  /** As many as one payload holds, oldest first; they are no longer waiting. A poke too large for any becomes `missed`. */
+  /**
+   * Removes as many pokes as fit into one payload, oldest first, and returns the payload. A poke larger than a
+   * payload is replaced by `missed`.
+   */
   take(): string {
     const pokes: Poke[] = []
     let payload = textOf({from: this.from, pokes})
@@ -50,13 +53,13 @@ export class BusOutbox {
     return payload
   }
 
-  /** What could not be sent waits again, unless something later about the same place does. */
+  /** Requeues the pokes of an unsent payload, except where a newer poke for the same place is queued. */
   putBack(payload: string): void {
     for (const poke of readBusMessage(payload)?.pokes ?? []) if (!this.#waiting.has(placeOf(poke))) this.add(poke)
   }
 }
 
-/** Null for what is no message of ours: anybody with the database may write to its channels. */
+/** Parses a payload. Returns null if it is not a bus message: any client of the database may write to its channels. */
 export function readBusMessage(payload: string): BusMessage | null {
   try {
     return busMessageSchema.parse(JSON.parse(payload))

@@ -1,15 +1,15 @@
 /**
- * Who else is on the bus, by what is heard of them; knows no clock. Somebody who falls silent without a good-bye may have
- * died between a commit and the poke about it. [SYNC-3]
+ * Tracks the other processes on the bus by the messages received from them. Time is passed in as `now`. A process
+ * that falls silent without a leave message may have crashed between a commit and its poke. [SYNC-3]
  */
 export class BusPeers {
   readonly #heard = new Map<string, number>()
   #looked: number | null = null
 
-  /** `silentMs` without a sign of life are a death. */
+  /** A peer counts as dead after `silentMs` without a message. */
   constructor(private readonly silentMs: number) {}
 
-  /** Says whether this is somebody new. */
+  /** Records a message of `peer`. Returns true if the peer is new. */
   hear(peer: string, now: number): boolean {
     const fresh = !this.#heard.has(peer)
     this.#heard.set(peer, now)
@@ -20,7 +20,10 @@ export class BusPeers {
     this.#heard.delete(peer)
   }
 
-  /** Whether somebody died since the last look. Whoever has slept itself cannot tell, and asks again later. */
+  /**
+   * Returns true if a peer died since the last call. If this process was itself suspended, silence proves nothing:
+   * restarts the timeouts and returns false.
+   */
   anybodyDied(now: number): boolean {
     const slept = this.#looked !== null && now - this.#looked > this.silentMs / 2
     this.#looked = now

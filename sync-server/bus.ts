@@ -4,11 +4,11 @@ import {tellListeners} from '../runtime/protocol/tell-listeners.ts'
 
 const about = {tenant: tenantIdSchema, subject: subjectIdSchema}
 
-/** Says that something moved and where to look; never the truth itself, so a lost poke costs time only. [SYNC-3] */
+/** Reports that something changed and where. A poke carries no data, so a lost poke only delays delivery. [SYNC-3] */
 export const pokeSchema = z.union([
   z.strictObject({type: z.literal('head'), ...about, session: sessionIdSchema, head: z.int().nonnegative()}),
   z.strictObject({type: z.literal('inbox'), tenant: tenantIdSchema, role: z.string()}),
-  /** For somebody whose role was lent to them: their token does not name it. */
+  /** Addresses a subject that holds a delegated role: its token does not name that role. */
   z.strictObject({type: z.literal('inbox'), ...about}),
   z.strictObject({type: z.enum(['revoked', 'memory', 'erased']), ...about}),
   z.strictObject({type: z.literal('agents'), tenant: tenantIdSchema}),
@@ -18,23 +18,24 @@ export const pokeSchema = z.union([
     subject: subjectIdSchema.optional(),
     key: z.string(),
   }),
-  /** Pokes were lost, nobody knows which: everybody looks at everything. */
+  /** An unknown number of pokes was lost: every listener must reload everything. */
   z.strictObject({type: z.literal('missed')}),
 ])
 export type Poke = z.infer<typeof pokeSchema>
 
 /**
- * Carries pokes from whoever commits to the live streams. A bus that spans processes says `missed` to its own listeners
- * whenever pokes of others may not have reached it; `openPostgresBus` of `holdfast/server/postgres` is one.
+ * Delivers pokes from committing code to the live streams. A bus that spans processes must publish `missed` to its
+ * own listeners whenever pokes from other processes may be lost. `openPostgresBus` of `holdfast/server/postgres` is
+ * one.
  */
 export interface Bus {
   /** Must not throw. */
   publish(poke: Poke): void
-  /** Returns its unsubscribe. What a listener throws is reported and keeps the poke from no other listener. */
+  /** Returns an unsubscribe function. An error thrown by a listener is reported and does not affect other listeners. */
   subscribe(listener: (poke: Poke) => void): () => void
 }
 
-/** The bus of a single process. */
+/** Creates a bus for a single process. */
 export function createBus(): Bus {
   const listeners = new Set<(poke: Poke) => void>()
   return {

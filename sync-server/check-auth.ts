@@ -3,18 +3,18 @@ import {checkOptions, filledText, positiveMs, valueThat} from '../runtime/protoc
 import {kindOf} from '../runtime/protocol/expectation.ts'
 import type {KeySetTimes} from './key-set.ts'
 
-/** @throws HoldfastError `misconfigured` naming every wrong option */
+/** @throws HoldfastError `misconfigured` naming every invalid option */
 export function checkJwtAuth(options: unknown): void {
   const hasKeys = typeof options === 'object' && options !== null && 'jwks' in options
   checkOptions(hasKeys ? keySetAuth : secretAuth, options, 'jwtAuth')
 }
 
-/** @throws HoldfastError `misconfigured` naming every wrong option */
+/** @throws HoldfastError `misconfigured` naming every invalid option */
 export function checkTokenIssue(options: unknown): void {
   checkOptions(issueSchema, options, 'issueToken')
 }
 
-/** HS256 needs a key as long as its hash. */
+/** HS256 needs a key at least as long as its hash. */
 const secretBytes = 32
 const bytesOf = (text: string) => new TextEncoder().encode(text).length
 
@@ -25,7 +25,7 @@ const secret = z.custom<string>(value => typeof value === 'string' && bytesOf(va
   },
 })
 
-/** Without an issuer or audience a token would be taken that was signed for another service. */
+/** Without an issuer and audience, tokens signed for another service would be accepted. */
 const claims = {
   issuer: filledText,
   audience: filledText,
@@ -61,7 +61,7 @@ const issueSchema = z.strictObject({
   tenant: filledText,
   subject: filledText,
   roles: z.array(z.string()).optional(),
-  // A test may want a token that has expired.
+  // May be negative: tests need expired tokens.
   expiresInSeconds: z.number().optional(),
   issuedAt: z.number().min(0).optional(),
 })

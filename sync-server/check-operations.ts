@@ -43,12 +43,12 @@ export const operationSchema = z.strictObject({
   amountWords: functionSchema.optional(),
 } satisfies Shape<OperationDefinition>)
 
-/** @throws HoldfastError `misconfigured` naming every wrong field */
+/** @throws HoldfastError `misconfigured` naming every invalid field */
 export function checkOperation(definition: unknown): void {
   checkOptions(operationSchema, definition, 'defineOperation')
 }
 
-/** @throws HoldfastError `misconfigured` naming the operation and what cannot work about it */
+/** @throws HoldfastError `misconfigured` naming the operation and the invalid field */
 export function checkOperations(operations: Operations): void {
   for (const [name, definition] of Object.entries(operations)) {
     const fault = faultOf(name, definition)
@@ -60,7 +60,7 @@ function faultOf(name: string, definition: OperationDefinition): string | null {
   const {tool, limits = [], amount, reconcile, verdictRole} = definition
   if (tool.name !== name) return `expected a tool of this name, got "${tool.name}".`
   if (tool.effect !== 'external') return `expected effect "external", got "${tool.effect}".`
-  // Without either, an outcome that is once unknown would stay so for ever.
+  // Without either, an unknown outcome could never be resolved.
   if (!reconcile && !verdictRole) return 'expected a reconcile or a verdictRole.'
   const counted = limits.find(({kind}) => kind === 'amount' || kind === 'single')
   return counted && !amount ? `limits: "${counted.kind}" needs a function amount.` : null

@@ -22,10 +22,10 @@ import type {Retention} from './retention.ts'
 import type {SyncServerOptions} from './server-options.ts'
 
 /**
- * Checks what `createSyncServer` is given. A limit that is NaN or Infinity would be no limit, and a misspelt name would
- * be ignored.
+ * Validates the options of `createSyncServer`. A limit of NaN or Infinity would disable the limit, and a misspelt
+ * name would be ignored.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option
+ * @throws HoldfastError `misconfigured` naming every invalid option
  */
 export function checkServerOptions(options: unknown): void {
   checkOptions(serverOptionsSchema, options, 'createSyncServer')
@@ -112,7 +112,7 @@ const erasureSchema = z.strictObject({
   filesGoneAfterMs: z.number().min(0).optional(),
 } satisfies Shape<NonNullable<SyncServerOptions['erasure']>>)
 
-/** Browsers send no path and no slash at the end. */
+/** Browsers send an origin without path and trailing slash. */
 const originSchema = valueThat(
   'an origin like "https://shop.example", or "*"',
   value => typeof value === 'string' && (value === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i.test(value)),

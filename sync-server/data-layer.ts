@@ -3,39 +3,42 @@ import type {Json} from '../runtime/protocol/json.ts'
 import type {Owner} from './principal.ts'
 import type {LayerRule} from './retention.ts'
 
-/** What is being erased: these sessions of a subject, or, with `whole`, everything of the subject. */
+/** The scope of an erasure: these sessions of a subject, or all data of the subject if `whole` is set. */
 export type ErasureScope = {
   tenant: TenantId
   subject: SubjectId
   sessions: readonly SessionId[]
-  /** The operations proposed in these sessions; of a whole subject also those of sessions that were erased earlier. */
+  /** The operations proposed in these sessions. For a whole subject, also those of previously erased sessions. */
   operations: readonly OperationId[]
   whole: boolean
 }
 
 /**
- * A place that keeps something of sessions or subjects beside the records of the store: memory, token streams, an
- * application's own tables. Erasure and export reach all of them. [RET-2]
+ * A place outside the store's own records that holds data of sessions or subjects: memory, token streams, an
+ * application's own tables. Erasure and export include all of them. [RET-2]
  */
 export interface DataLayer {
-  /** As receipts and exports call it. */
+  /** Name of the layer in receipts and exports. */
   readonly name: string
-  /** Derived layers outlive their session unless the erasure asks for them; a whole subject takes them too. [RET-4] */
+  /**
+   * A derived layer outlives its session unless the erasure includes it. Erasing a whole subject always includes it.
+   * [RET-4]
+   */
   readonly derived?: boolean
-  /** What stays of an erased record, as the receipt names it. Default: nothing. */
+  /** What remains of an erased record, as stated in the receipt. Default: nothing. */
   readonly kept?: string
   /**
-   * Deletes for good and returns how many records. Idempotent: called again after a crash, and when an operation that
-   * was started before the erasure has ended after it.
+   * Deletes permanently and returns the number of records. Idempotent: called again after a crash, and when an
+   * operation that started before the erasure ends after it.
    */
   erase(scope: ErasureScope): Promise<number>
   /**
-   * Rewrites the files that may still hold erased bytes, such as `VACUUM FULL` of its tables. Called on PGlite only, and
-   * rarely; on Postgres this is the operator's.
+   * Rewrites the files that may still hold erased bytes, for example with `VACUUM FULL`. Called rarely, and on PGlite
+   * only; on Postgres the operator does this.
    */
   rewriteFiles?(): Promise<void>
-  /** Deletes what was last touched before a time (ms), under the rule of the server's `retention` that is named. */
+  /** Deletes records last used before `cutoff` (ms since 1970). `rule` names the entry of the server's `retention`. */
   readonly expiry?: {rule: LayerRule; before(cutoff: number): Promise<number>}
-  /** Everything it keeps of a subject, one JSON a record. */
+  /** Yields every record that the layer holds of a subject, as JSON. */
   records(owner: Owner): AsyncIterable<Json>
 }

@@ -6,24 +6,27 @@ import type {BoundFacts, FactValue} from './facts.ts'
 
 export type Authorisation = {allow: string} | {approval: ApprovalRequest} | {deny: string}
 
-/** Who decides, and until when. */
+/** Who may approve an operation, and until when. */
 export type ApprovalRequest = {
   role: string
   reason: string
-  /** Milliseconds until it expires undecided. */
+  /** Milliseconds until the undecided request expires. */
   expiresInMs: number
-  /** How many different people have to approve, 1 to 5. Default: 1. */
+  /** Number of different people who must approve, 1 to 5. Default: 1. */
   approvers?: number
-  /** Whether the requester may be one of them, if they hold the role. Default: only if one approver is enough. */
+  /**
+   * Whether the requester may be one of the approvers, if they hold the role. Default: only if one approver is
+   * enough.
+   */
   requesterMayDecide?: boolean
-  /** Holders of this role may decide as well when nobody has after so many milliseconds. */
+  /** After `afterMs` milliseconds without a decision, holders of this role may decide as well. */
   escalate?: {role: string; afterMs: number}
 }
 
 /**
- * A bound on what a tool may do in a tenant or, with `per: 'subject'`, for each of its subjects. It is checked in the
- * transaction that records the start, so that no two processes both take the last place. Over `concurrency` an
- * operation waits for a free place; over any other it is refused with `over_limit`, which model and person are told.
+ * A limit on a tool per tenant or, with `per: 'subject'`, per subject. It is checked in the transaction that records
+ * the start, so concurrent processes cannot exceed it. Over `concurrency`, an operation waits for a free slot. Over
+ * any other limit it is refused with `over_limit`, which the model and the person see.
  */
 export type OperationLimit =
   | {kind: 'rate'; starts: number; inMs: number; per?: 'tenant' | 'subject'}
@@ -31,58 +34,62 @@ export type OperationLimit =
   | {kind: 'single'; amount: number}
   | {kind: 'concurrency'; atOnce: number; per?: 'tenant' | 'subject'}
 
-/** A fact of the basis that is no longer as it was when the operation was proposed. */
+/** A fact of the basis that has changed since the operation was proposed. */
 export type ChangedFact = {key: string; was: string; now: FactValue | null}
 
 export type Reconciliation = {executed: Json} | {notExecuted: string} | {unknown: string}
 
 export type OperationRequest<Input> = {
-  /** The idempotency key: hand it to the outside system. */
+  /** The idempotency key. Pass it to the external system. */
   operation: OperationId
   input: Input
   tenant: TenantId
-  /** Whose session proposed it. */
+  /** The subject whose session proposed the operation. */
   subject: SubjectId
-  /** The session that proposed it: an application that keeps words of it needs this to erase them. */
+  /** The session that proposed the operation. An application that stores text of the session needs it for erasure. */
   session: SessionId
 }
 
 /**
- * One external effect as the application implements it. The server calls `execute` at most once per operation; what
- * it throws decides what is recorded: `OperationFailed` means that nothing happened, anything else that nobody knows.
+ * Defines how the application performs one external effect. The server calls `execute` at most once per operation. If
+ * it throws `OperationFailed`, the operation is recorded as not executed; after any other error its outcome is
+ * unknown.
  */
 export interface OperationDefinition<Input = unknown> {
   tool: ToolContract<Input>
-  /** Milliseconds that each of these functions may take. Default: 30,000. */
+  /** Deadline of each of these functions, in milliseconds. Default: 30,000. */
   deadlineMs?: number
   authorise(request: OperationRequest<Input> & {facts: BoundFacts}): Promise<Authorisation> | Authorisation
-  /** Asked immediately before execution, with every fact of the basis that has moved since. [OP-5] */
+  /** Called immediately before execution, with every fact of the basis that has changed since the proposal. [OP-5] */
   recheck(
     request: OperationRequest<Input> & {basis: Basis; changed: ChangedFact[]; facts: BoundFacts},
   ): Promise<{ok: true} | {stale: string}> | {ok: true} | {stale: string}
-  /** Returns the receipt. `signal` aborts at the deadline. */
+  /** Performs the effect and returns its receipt. `signal` aborts at the deadline. */
   execute(request: OperationRequest<Input> & {signal: AbortSignal}): Promise<Json>
   /**
-   * Finds out, by the operation id, whether the effect took place. `notExecuted` is final, so say it only when the
-   * effect cannot take place any more either; else `unknown`, and the server asks again later. [OP-4]
+   * Determines, by the operation id, whether the effect took place. `notExecuted` is final: return it only if the
+   * effect can no longer take place. Otherwise return `unknown`, and the server calls again later. [OP-4]
    */
   reconcile?(request: OperationRequest<Input>): Promise<Reconciliation>
-  /** Holders of this role may say what happened while it is uncertain; needed where there is no `reconcile`. */
+  /** Holders of this role may record the outcome of an uncertain operation. Required without `reconcile`. */
   verdictRole?: string
   limits?: readonly OperationLimit[]
-  /** What one operation counts towards the limits `amount` and `single`: zero or more, in a unit of your own. */
+  /**
+   * Returns what one operation counts towards the limits `amount` and `single`: zero or more, in a unit of your
+   * choice.
+   */
   amount?(input: Input): number
-  /** Formats an amount for model and person, like "€12.00". Default: the number. */
+  /** Formats an amount for the model and people, for example "€12.00". Default: the number. */
   amountWords?(amount: number): string
 }
 
-/** What `operations` takes: every external tool under its own name. */
+/** External tools by name, as the option `operations` takes them. */
 export type Operations = Record<string, OperationDefinition>
 
 /**
- * Types an operation by its tool's input.
+ * Defines an operation, typed by the input of its tool.
  *
- * @throws HoldfastError `misconfigured` naming every wrong field
+ * @throws HoldfastError `misconfigured` naming every invalid field
  * @example
  * const operations = {
  *   refundOrder: defineOperation({
@@ -102,7 +109,7 @@ export function defineOperation<Input>(definition: OperationDefinition<Input>): 
   return definition as OperationDefinition<unknown>
 }
 
-/** Thrown by `execute` when the effect definitely did not take place; the message is recorded and shown. */
+/** Thrown by `execute` if the effect definitely did not take place. Its message is recorded and shown. */
 export class OperationFailed extends Error {
   override readonly name = 'OperationFailed'
 }

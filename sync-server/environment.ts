@@ -2,7 +2,7 @@ import {v7} from 'uuid'
 import type {Environment} from '../runtime/protocol/environment.ts'
 import {formatId} from '../runtime/protocol/ids.ts'
 
-/** The server's own clock and ids; tests pass a scripted one. */
+/** The system clock, ids and random numbers. Tests pass a scripted environment instead. */
 export const serverEnvironment: Environment = {
   now: () => Date.now(),
   elapsed: () => performance.now(),

@@ -6,33 +6,33 @@ import type {StoredReceipt} from './storage/erasure-book.ts'
 
 export type ErasedFilesOptions = {
   /**
-   * PGlite only: the server rewrites the files of the database after an erasure, while nothing else uses it. Default:
-   * true. Files of Postgres are never rewritten by the server.
+   * PGlite only: the server rewrites the database files after an erasure, while the database is idle. Default: true.
+   * The server never rewrites files of Postgres.
    */
   rewriteFiles?: boolean
-  /** The shortest time between two such rewrites (ms). Default: 300,000. */
+  /** Minimum time between two rewrites (ms). Default: 300,000. */
   rewriteEveryMs?: number
-  /** How long (ms) a rewrite waits for an idle database before it is done all the same. Default: 3,600,000. */
+  /** Maximum time (ms) a rewrite waits for an idle database; then it runs anyway. Default: 3,600,000. */
   rewriteWithinMs?: number
   /**
-   * The operator's statement: after this time (ms) no file holds an erased row any more. It has to cover autovacuum, the
-   * reuse of write-ahead log segments, standbys and backups. Default: not stated; receipts wait for
+   * The operator's guarantee: this time (ms) after an erasure no file contains an erased row. It must cover
+   * autovacuum, the reuse of write-ahead log segments, standbys and backups. Default: none; receipts wait for
    * `server.filesRewritten`.
    */
   filesGoneAfterMs?: number
 }
 
-/** Who removes erased rows from the files of the database, and when. */
+/** How and when erased rows are removed from the database files. */
 export type ErasedFiles = {
-  /** Whether the server rewrites them: not on Postgres, nor where the host has turned it off. */
+  /** Whether the server rewrites the files: false on Postgres, or if the host has disabled it. */
   rewritten(): boolean
   rewriteEveryMs: number
   rewriteWithinMs: number
-  /** Null: not stated. */
+  /** Null: the operator has given no guarantee. */
   goneAfterMs: number | null
 }
 
-/** @throws HoldfastError `misconfigured` for a time that is no number of milliseconds */
+/** @throws HoldfastError `misconfigured` for a time that is not a number of milliseconds */
 export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: () => boolean): ErasedFiles {
   const {rewriteFiles = true, rewriteEveryMs = 300_000, rewriteWithinMs = 3_600_000, filesGoneAfterMs} = options
   for (const [name, ms] of Object.entries({rewriteEveryMs, rewriteWithinMs, filesGoneAfterMs: filesGoneAfterMs ?? 0})) {
@@ -49,8 +49,8 @@ export function erasedFilesOf(options: ErasedFilesOptions = {}, isPGlite: () => 
 }
 
 /**
- * The time (ms) from which files hold nothing that was erased, as the operator confirms it. It completes receipts, so
- * anything but a time up to now is refused; clocks may differ a little.
+ * Validates the time (ms) at which the operator began to rewrite the files. It completes receipts, so a time in the
+ * future is refused; a clock difference up to the tolerance is accepted.
  *
  * @throws HoldfastError `bad_input`
  */
@@ -62,7 +62,7 @@ export function rewriteStart(startedAt: unknown, now: number): number {
   throw new HoldfastError('bad_input', message, {details: {field: 'startedAt'}})
 }
 
-/** The receipt with the reason why files are outstanding, and until when they are. [RET-2] */
+/** Adds to a receipt why files are outstanding, and until when. [RET-2] */
 export function withFilesReason({receipt, erasedAt}: StoredReceipt, files: ErasedFiles): ErasureReceipt {
   if (!receipt.outstanding.files) return receipt
   const until = erasedAt === null || files.goneAfterMs === null ? null : erasedAt + files.goneAfterMs

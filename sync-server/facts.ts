@@ -4,27 +4,31 @@ import {isStorable} from '../runtime/protocol/text.ts'
 
 export type FactValue = {value: Json; version: string}
 export type FactContext = {tenant: TenantId; subject: SubjectId}
-/** With a subject, only that subject's devices hear of it: a key can itself be confidential. */
+/** With a subject, only devices of that subject are notified: a key can itself be confidential. */
 export type FactChange = {tenant: TenantId; key: string; subject?: SubjectId}
 
 /**
- * The application's business facts. `read` answers what is true now and checks that the subject may see it: a fact
- * that is not theirs is null like one that does not exist. A version changes whenever its value does. [FACT-1]
+ * The application's business facts. `read` returns the current value and checks that the subject may see it. It
+ * returns null both for a missing fact and for one the subject may not see. A version changes whenever its value
+ * does. [FACT-1]
  */
 export interface FactSource {
   read(key: string, context: FactContext): Promise<FactValue | null>
-  /** The same for several keys in one look, in their order; without it each is read by itself. */
+  /** Reads several keys at once and returns the facts in the same order. Default: one `read` per key. */
   readMany?(keys: readonly string[], context: FactContext): Promise<(FactValue | null)[]>
-  /** The version alone, where that is cheaper than the value; null like `read`. */
+  /** Returns the version only, where that is cheaper than the value. Null as in `read`. */
   version?(key: string, context: FactContext): Promise<string | null>
-  /** Calls the listener after a change; devices are told to read again. A lost call costs time only. */
+  /**
+   * Calls `listener` after a change, so that devices read again. A missed call only delays them. Returns an
+   * unsubscribe function.
+   */
   changes?(listener: (change: FactChange) => void): () => void
 }
 
-/** The facts of an application that declares none. */
+/** The fact source of an application without facts. */
 export const noFacts: FactSource = {read: async () => null}
 
-/** A fact source bound to one subject, as operations get it. */
+/** A fact source bound to one subject, as passed to operations. */
 export type BoundFacts = {
   read(key: string): Promise<FactValue | null>
   readMany(keys: readonly string[]): Promise<(FactValue | null)[]>
@@ -32,7 +36,7 @@ export type BoundFacts = {
 
 export function bindFacts(facts: FactSource, context: FactContext): BoundFacts {
   return {
-    // No source has a fact under a key that no database can hold; asked for one, a database would throw.
+    // No source has a fact under a key that a database cannot store; a query with such a key would throw.
     read: async key => (isStorable(key) ? facts.read(key, context) : null),
     readMany: keys => readFacts(facts, keys, context),
   }

@@ -79,38 +79,41 @@ export type {Store} from './storage/store.ts'
 export type SyncServer = {
   app: App
   fetch(request: Request): Response | Promise<Response>
-  /** Its routes as OpenAPI 3.1, the same that `GET /v1/openapi.json` answers, for whoever wants it as a file. */
+  /** Returns the routes as an OpenAPI 3.1 document, the same that `GET /v1/openapi.json` serves. */
   openApiDocument(): OpenApiDocument
-  /** Picks up what an earlier process left open, then keeps watch. Safe to call twice. */
+  /** Takes over the unfinished work of an earlier process and starts the periodic sweep. Idempotent. */
   start(): Promise<void>
-  /** One round of what only time brings about; `start` repeats it, a host that sleeps calls it from a schedule. */
+  /**
+   * Runs one round of timed work: due operations, expiry, retention, erasure. `start` repeats it; a serverless host
+   * calls it from a schedule.
+   */
   sweep(): Promise<void>
   /**
-   * Confirms that no file of the database (tables, write-ahead log, standbys, backups) holds any more what was erased
-   * before `startedAt` (ms since 1970, by the server's clock): the time at which the operator began to remove it.
-   * Completes the receipts that waited for this, of every tenant, and returns how many.
+   * Confirms that no database file (tables, write-ahead log, standbys, backups) still contains data that was erased
+   * before `startedAt`, the time at which the operator began to rewrite the files (ms since 1970, server clock).
+   * Completes the waiting erasure receipts of all tenants and returns their number.
    *
-   * @throws HoldfastError `bad_input` for anything but a time up to now
+   * @throws HoldfastError `bad_input` if `startedAt` is not a time, or lies in the future
    * @example
    * const startedAt = Date.now()
    * // VACUUM (FULL) the tables, drop old write-ahead log segments and backups, then:
    * await server.filesRewritten(startedAt)
    */
   filesRewritten(startedAt: number): Promise<number>
-  /** Resolves when no operation is under way and every memory has its vector. */
+  /** Resolves when no operation is running and every memory has its vector. */
   idle(): Promise<void>
-  /** Ends the live streams and waits for operations under way; the store stays open, it is the host's. */
+  /** Ends the live streams and waits for running operations. The store stays open: the host closes it. */
   close(): Promise<void>
 }
 
 /**
- * Builds the server that has the last word on order, operations, approvals and custody.
+ * Creates the sync server, the authority on the order of events, operations, approvals and custody.
  *
- * @throws HoldfastError `misconfigured` naming every option that is wrong or unknown
+ * @throws HoldfastError `misconfigured` naming every invalid or unknown option
  * @example
  * const server = createSyncServer({store, authenticate: jwtAuth({secret, issuer, audience})})
  * await server.start()
- * const answer = await server.fetch(new Request('http://localhost/healthz'))
+ * const response = await server.fetch(new Request('http://localhost/healthz'))
  */
 export function createSyncServer(options: SyncServerOptions): SyncServer {
   checkServerOptions(options)

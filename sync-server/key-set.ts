@@ -4,15 +4,15 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 import {withDeadline} from './authority/deadline.ts'
 
 export type KeySetTimes = {
-  /** Keys are fetched anew after this. Default: 10 minutes. */
+  /** Keys are fetched again after this time (ms). Default: 10 minutes. */
   freshMs: number
-  /** While the key server is away, keys that are held work for this long. Default: 24 hours. */
+  /** While the key server is unreachable, cached keys stay valid for this time (ms). Default: 24 hours. */
   heldMs: number
-  /** After an unknown key id, the set is not fetched again for this long. Default: 30 seconds. */
+  /** After an unknown key id, the set is not fetched again for this time (ms). Default: 30 seconds. */
   unknownMs: number
-  /** First pause after a failed fetch; it doubles up to `unknownMs`. Default: 250 ms. */
+  /** Initial back-off (ms) after a failed fetch; doubles up to `unknownMs`. Default: 250 ms. */
   pauseMs: number
-  /** Default: 5 seconds. */
+  /** Timeout of a fetch (ms). Default: 5 seconds. */
   fetchMs: number
 }
 
@@ -32,10 +32,10 @@ type Held = {keyFor: KeyFor; at: number}
 type Ask = [header?: JWSHeaderParameters, token?: FlattenedJWSInput]
 
 /**
- * The keys of a key server, as `jose` asks for them. A token cannot make this process ask more often than the times say,
- * whatever key ids it invents, and a key server that is away changes nothing for keys that are held.
+ * Returns a cached key resolver for `jose`. The times limit how often keys are fetched, whatever key ids tokens
+ * contain. While the key server is unreachable, cached keys stay valid.
  *
- * @throws HoldfastError `unavailable` when no key can be told right or wrong, since the key server is away
+ * @throws HoldfastError `unavailable` if the key is not cached and the key server is unreachable
  */
 export function remoteKeySet(url: URL, times: Partial<KeySetTimes> = {}, now = () => performance.now()): KeyFor {
   const set = new RemoteKeySet(url, {...standardTimes, ...times}, now)
@@ -61,7 +61,7 @@ class RemoteKeySet {
       return await held.keyFor(...ask)
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      // A key that has come since is found by one more look; that nobody has it is remembered by not looking again.
+      // The key may be new, so refresh once. `#notBefore` prevents another fetch for the next unknown key id.
       const looked = await this.#refresh()
       const newer = this.#usable()
       if (newer === held && looked === 'failed') throw away()
@@ -78,7 +78,7 @@ class RemoteKeySet {
     return this.#held !== null && this.now() - this.#held.at < ms
   }
 
-  /** One fetch at a time, and none before its time. */
+  /** Fetches the keys, at most one fetch at a time and not before the back-off ends. */
   async #refresh(): Promise<'fetched' | 'failed' | 'not_yet'> {
     if (!this.#fetching && this.now() < this.#notBefore) return this.#failures > 0 ? 'failed' : 'not_yet'
     this.#fetching ??= this.#fetch().finally(() => {

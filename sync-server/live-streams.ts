@@ -1,19 +1,20 @@
 import {HoldfastError} from '../runtime/protocol/errors.ts'
 import type {Principal} from './principal.ts'
 
-/** Live streams open at once in this process. */
+/** Maximum number of live streams open at once in this process. */
 export type StreamLimits = {subject: number; tenant: number}
 
-/** Room for every tab and device of a person; each stream costs the server a socket and a place in every poke. */
+/** Enough for all tabs and devices of a person. Each stream costs the server a socket and work on every poke. */
 export const standardStreams: StreamLimits = {subject: 30, tenant: 10_000}
 
-/** Until when a device that was refused asks for news instead, milliseconds. */
+/** Milliseconds for which a refused device polls instead. */
 const retryMs = 30_000
 
 /**
- * Counts the live streams of each subject and tenant. Returns a function that takes a place and returns how to leave it.
+ * Counts the live streams of each subject and tenant. The returned function takes a slot and returns a function that
+ * releases it.
  *
- * @throws HoldfastError `rate_limited` naming whose limit is reached; devices then poll [SYNC-8]
+ * @throws HoldfastError `rate_limited` naming the limit that is reached; devices then poll [SYNC-8]
  */
 export function streamCounter(limits: StreamLimits): (principal: Principal) => () => void {
   const open = new Map<string, number>()

@@ -2,18 +2,18 @@ import type {Embedder} from '../runtime/protocol/embedder.ts'
 import type {MemoryProposal, MemoryRecord} from '../runtime/protocol/memory.ts'
 import type {Owner} from './principal.ts'
 
-/** `why` is kept with the item and shown to its subject, at most 500 characters of it. */
+/** The text is the reason. It is stored with the item and shown to its subject, truncated to 500 characters. */
 export type MemoryRuling = {accept: string} | {ask: string} | {refuse: string}
 
 export type MemoryQuestion = Owner & {
   proposal: MemoryProposal
-  /** What is in force now and would be superseded. */
+  /** The current records that the proposal would supersede. */
   current: readonly MemoryRecord[]
 }
 
 /**
- * Decides what happens to a proposal: it enters memory, waits for its subject, or is not kept. A policy that throws or
- * takes longer than ten seconds has asked the subject. [MEM-2]
+ * Decides whether a proposal is stored, waits for its subject, or is refused. A policy that throws or takes longer
+ * than ten seconds counts as `ask`. [MEM-2]
  *
  * @example
  * const policy: MemoryPolicy = ({proposal}) =>
@@ -26,7 +26,7 @@ export type MemoryPolicy = (question: MemoryQuestion) => MemoryRuling | Promise<
 export type MemoryOptions = {
   /** Default: every proposal waits for a decision of its subject. */
   policy?: MemoryPolicy
-  /** Adds recall by meaning on the server. Default: full text only. */
+  /** Adds semantic recall on the server. Default: full text only. */
   embedder?: Embedder
 }
 

@@ -8,21 +8,25 @@ import {closeAfterUnread} from './unread-body.ts'
 
 export type NodeHost = {
   url: string
-  /** Takes no more requests, lets those under way end, cuts what is left after the grace; waits for operations. */
+  /**
+   * Stops accepting requests, waits for running ones, and closes the remaining connections after `graceMs`. Then
+   * waits for running operations.
+   */
   close(): Promise<void>
 }
 
 const serverSchema = havingMethods('a server, as createSyncServer returns it', ['fetch', 'start', 'close'])
-/** A port of another type would be the path of a Unix socket. */
+/** Node would treat a string as the path of a Unix socket. */
 const portSchema = valueThat('a whole number from 0 to 65535', port => {
   return Number.isInteger(port) && Number(port) >= 0 && Number(port) <= 65_535
 })
 const hostOptions = z.strictObject({port: portSchema, host: filledText.optional(), graceMs: pauseMs.optional()})
 
 /**
- * Serves on Node's own HTTP server, after picking up what an earlier process left open.
+ * Serves on Node's HTTP server and starts the sync server.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option, and the system's error when the port is taken
+ * @throws HoldfastError `misconfigured` naming every invalid option. Rejects with the system error if the port is in
+ * use.
  * @example
  * const host = await serveNode(server, {port: 8787})
  * process.once('SIGTERM', () => void host.close())
@@ -30,11 +34,11 @@ const hostOptions = z.strictObject({port: portSchema, host: filledText.optional(
 export async function serveNode(
   server: SyncServer,
   options: {
-    /** 0 takes any free port. */
+    /** Port to listen on. 0 selects a free port. */
     port: number
-    /** The address to listen on. Default: `127.0.0.1`. */
+    /** Address to listen on. Default: `127.0.0.1`. */
     host?: string
-    /** Milliseconds that running requests have to end on close. Default: 2,000. */
+    /** Milliseconds that running requests may take after `close`. Default: 2,000. */
     graceMs?: number
   },
 ): Promise<NodeHost> {
@@ -52,7 +56,7 @@ export async function serveNode(
       return answer
     },
   })
-  // The port first: a host that cannot have it must not leave a server running behind its error.
+  // Bind the port before starting the server: if binding fails, no server must be left running.
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
     http.listen(options.port, host, resolve)
@@ -69,14 +73,14 @@ export async function serveNode(
       }, options.graceMs ?? 2000)
       await Promise.all([server.close(), closed])
       clearTimeout(cut)
-      // A handler outlives its connection: the host may close the database only when the last one is through.
+      // A handler can outlive its connection. The host may close the database only after the last handler has ended.
       await Promise.all(underWay)
     },
   }
 }
 
 /**
- * Writes log lines as JSON, one a line, for whatever collects the output of the process.
+ * Returns a `log` function that writes each log line as one line of JSON.
  *
  * @example
  * const server = createSyncServer({store, authenticate, log: jsonLines()})

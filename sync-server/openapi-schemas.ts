@@ -25,7 +25,7 @@ import {basisSchema, factKeySchema, pinnedToolSchema, sha256Schema} from '../run
 import * as wire from '../runtime/protocol/wire.ts'
 import {modelNameSchema} from './models/call.ts'
 
-/** What several routes speak of, under the names that the document and clients made from it use. */
+/** Schemas that several routes share, by their name in the document and in generated clients. */
 const shared = {
   ApprovalId: ids.approvalIdSchema,
   ApproverKeyId: ids.approverKeyIdSchema,
@@ -87,14 +87,17 @@ const shared = {
   LiveMessage: wire.liveMessageSchema,
 } satisfies Record<string, z.ZodType>
 
-/** The data of every kind of event, under the name of its kind. */
+/** The data schema of every event kind, with an id derived from the kind. */
 const kinds = Object.entries({...personKinds, ...custodianKinds, ...serverKinds}).map(([kind, schema]) => ({
   kind,
   id: kind.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase()),
   schema: schema as z.ZodType,
 }))
 
-/** Taken as anything, so that one bad item harms no other in its batch: what each should be. */
+/**
+ * Batch items that the server validates one by one, so that an invalid item does not refuse the batch. Maps to the
+ * schema of the item.
+ */
 const judgedApart = new Map<unknown, keyof typeof shared>([
   [wire.pushSchema.shape.events.element, 'Event'],
   [memoryPushSchema.shape.proposals.element, 'MemoryProposal'],
@@ -102,7 +105,7 @@ const judgedApart = new Map<unknown, keyof typeof shared>([
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** Turns schemas into those of the document; what has a name is written once, and referred to by it. */
+/** Converts Zod schemas to those of the document. A named schema is written once and referenced by name. */
 export function schemaBook() {
   const registry = z.registry<{id: string}>()
   const names = new Map<z.ZodType, string>()
@@ -115,12 +118,12 @@ export function schemaBook() {
   for (const {id, schema} of kinds) name(id, schema)
 
   return {
-    /** Refers to the schema, which gets this name unless it has one. */
+    /** Returns a reference to the schema. Registers it under `id` if it has no name yet. */
     reference: (id: string, schema: z.ZodType): JsonSchema => {
       name(id, schema)
       return {$ref: referTo(names.get(schema) ?? id)}
     },
-    /** Of a parameter, which is short enough to stand where it is used. */
+    /** Returns the schema of a parameter inline, or a reference if it has a name. */
     inline: (schema: z.ZodType): JsonSchema => {
       const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema
       const known = names.get(inner)
@@ -128,7 +131,7 @@ export function schemaBook() {
       const {$schema: _, ...plain} = z.toJSONSchema(inner, options)
       return plain
     },
-    /** Every schema that has a name. */
+    /** Returns all named schemas. */
     components: (): Record<string, JsonSchema> => {
       const {schemas} = z.toJSONSchema(registry, {...options, uri: referTo})
       const {__shared: _, ...named} = withoutCycles(schemas)
@@ -141,7 +144,7 @@ export function schemaBook() {
   }
 }
 
-/** The one schema that refers to itself is `z.json()`, which gets a place that no reader of OpenAPI looks in. */
+/** The one recursive schema is `z.json()`. Zod puts it in a place that OpenAPI readers do not resolve. */
 function withoutCycles(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
   const text = JSON.stringify(schemas)
   return JSON.parse(text.replaceAll(/#\/components\/schemas\/__shared#\/\$defs\/\w+/g, referTo('Json')))
@@ -152,14 +155,14 @@ function referTo(id: string): string {
 }
 
 const options = {
-  // What a caller may send is wider than what is made of it, and a reader must bear what a later server adds.
+  // A caller may send more forms than the parsed output has, and a reader must tolerate fields of a later server.
   io: 'input',
   unrepresentable: 'any',
   override: ({zodSchema, jsonSchema: written}) => {
     if (zodSchema === jsonSchema) written.description = 'Any JSON that its text gives back unchanged.'
     if (zodSchema === jsonObjectSchema || zodSchema === eventDataSchema)
       Object.assign(written, {type: 'object', additionalProperties: true})
-    // An envelope is read before its kind is known, so that the data of each kind stands beside it.
+    // An envelope is parsed before its kind is known, so the data schemas per kind are listed in `x-data`.
     if (zodSchema === envelopeSchema) {
       written['x-data'] = Object.fromEntries(kinds.map(({kind, id}) => [kind, {$ref: referTo(id)}]))
     }

@@ -37,7 +37,7 @@ export type OpenApiDocument = {
   }
 }
 
-/** The document of these routes: a value for `JSON.stringify`, the same for the same routes. */
+/** Creates the OpenAPI document of these routes as a value for `JSON.stringify`. Deterministic. */
 export function openApiDocument(routes: readonly Route[]): OpenApiDocument {
   const book = schemaBook()
   const responses: Record<string, Response> = {}
@@ -94,14 +94,14 @@ function parameterOf(place: 'path' | 'query', name: string, schema: z.ZodType, b
   return {name, in: place, required: place === 'path', schema: book.inline(schema)}
 }
 
-/** OpenAPI 3.1 has no schema for the items of a stream, so theirs stands beside it. */
+/** OpenAPI 3.1 has no schema for the items of a stream, so it is given as `x-item`. */
 function contentOf(id: string, content: z.ZodType | Media, book: Book): Record<string, MediaType> {
   if (content instanceof z.ZodType) return {'application/json': {schema: book.reference(id, content)}}
   const item = content.data && {'x-item': book.reference(`${id}Item`, content.data)}
   return {[content.mediaType]: {schema: {type: 'string'}, ...item}}
 }
 
-/** The answers that are no success, by status; several routes with the same codes share one. */
+/** Returns the error responses by status. Routes with the same codes share a response. */
 function refusalsOf(route: Route, responses: Record<string, Response>): Record<string, Reference> {
   const all = errorsOf(route)
   const statuses = [...new Set(all.map(statusOf))]
@@ -130,12 +130,12 @@ function refusal(codes: readonly ErrorCode[]): Response {
   }
 }
 
-/** `/v1/facts/:key{.+}` is `/v1/facts/{key}`. */
+/** Converts `/v1/facts/:key{.+}` to `/v1/facts/{key}`. */
 function templateOf(path: string): string {
   return path.replaceAll(/:(\w+)(\{[^}]*\})?/g, '{$1}')
 }
 
-/** `not_found` is `NotFound`, `pushEvents` is `PushEvents`. */
+/** Converts `not_found` to `NotFound` and `pushEvents` to `PushEvents`. */
 function titled(name: string): string {
   return name.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

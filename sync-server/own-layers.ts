@@ -1,7 +1,7 @@
 import type {DataLayer, ErasureScope} from './data-layer.ts'
 import type {Store} from './storage/store.ts'
 
-/** What the store keeps of sessions outside of the transaction of an erasure; its export has their tables. */
+/** The store's data of sessions that the erasure transaction does not cover. The export reads its tables separately. */
 export function ownLayers({tokens}: Pick<Store, 'tokens'>): DataLayer[] {
   return [
     {

@@ -11,9 +11,9 @@ export {type PostgresClient, type PostgresPool, type PostgresTimeouts, pgSql} fr
 
 export type OpenedPostgres = {
   sql: Sql
-  /** For the application's own tables in the same database; a `Pool` of `pg`, whose own types need no installing. */
+  /** A `pg` pool, for the application's own tables in the same database. `@types/pg` is not required. */
   pool: PostgresPool
-  /** Resolves when every connection is closed. */
+  /** Closes the pool. Resolves when every connection is closed. */
   close(): Promise<void>
 }
 
@@ -26,24 +26,24 @@ const postgresOptions = z.strictObject({
 })
 
 /**
- * Connects to a Postgres, 15 or later; any number of stateless server processes may share one.
+ * Connects to Postgres 15 or later. Any number of stateless server processes may share one database.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option, and when no Postgres answers at the address; never
- * with the password in it
+ * @throws HoldfastError `misconfigured` naming every invalid option, and if Postgres cannot be reached. Errors never
+ * contain the password.
  * @example
  * const {sql, close} = await openPostgres({url: process.env.DATABASE_URL})
  * const store = await openPgStore(sql)
  */
 export async function openPostgres(options: {
-  /** Like `postgres://user:password@host:5432/database`. */
+  /** Connection URL, for example `postgres://user:password@host:5432/database`. */
   url: string
-  /** Connections of this process. Default: 10. */
+  /** Maximum number of connections of this process. Default: 10. */
   connections?: number
   /** Milliseconds to connect, or to wait for a free connection, before a request is refused. Default: 5,000. */
   connectMs?: number
-  /** How long statements, locks and silences may last. See `PostgresTimeouts` for the defaults. */
+  /** Timeouts of statements, locks and unresponsive connections. For the defaults, see `PostgresTimeouts`. */
   timeouts?: Partial<PostgresTimeouts>
-  /** Called with the error of a connection that broke while nobody used it; the pool replaces it by itself. */
+  /** Called with the error of an idle connection that broke. The pool replaces the connection. */
   onFault?: (error: unknown) => void
 }): Promise<OpenedPostgres> {
   checkOptions(postgresOptions, options, 'openPostgres')
@@ -51,14 +51,14 @@ export async function openPostgres(options: {
     connectionString: options.url,
     max: options.connections ?? 10,
     connectionTimeoutMillis: options.connectMs ?? 5000,
-    // Node probes ten times, a second apart, after this much silence.
+    // After this idle time Node sends up to ten keep-alive probes, one second apart.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     application_name: 'holdfast',
   })
-  // Without a listener a connection that breaks in the pool would end the process.
+  // Without this listener, an idle connection that breaks would end the process.
   pool.on('error', error => options.onFault?.(error))
-  // Nor does the pool listen to a connection that is in use, or that it has just thrown out.
+  // The pool does not handle errors of connections that are in use or that it has just removed.
   pool.on('connect', client => client.on('error', () => undefined))
   try {
     await pool.query('SELECT 1')

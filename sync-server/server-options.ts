@@ -23,11 +23,11 @@ export type SyncServerOptions = {
   authenticate: Authenticate
   /** The application's business facts. Default: none. */
   facts?: FactSource
-  /** External tools, each under its own name. Default: none. */
+  /** External tools by name. Default: none. */
   operations?: Operations
-  /** Models of the gateway by the name that devices use; their keys stay here. */
+  /** Models of the gateway, by the name that devices use. Provider keys never leave the server. */
   models?: Models
-  /** What enters memory, and how the server recalls it. */
+  /** The policy that decides which memories are stored, and the embedder that recall uses. */
   memory?: MemoryOptions
   /** How much each tenant may use within a time window. Default: no limit. */
   budgets?: TenantBudgets
@@ -37,14 +37,14 @@ export type SyncServerOptions = {
   /** Signed webhooks to call. Default: none. */
   notify?: {webhooks: readonly Webhook[]}
   /**
-   * Other processes work on the same database at the same time: what they have under way is left to them until their
-   * leases run out. Default: false, so `start` takes over at once what an earlier process left.
+   * Set this when other processes use the same database at the same time. Their unfinished work is then taken over
+   * only after their leases expire. Default: false; `start` takes over the work of an earlier process immediately.
    */
   sharesDatabase?: boolean
   limits?: {
     /** Maximum bytes of a request body. Default: 1 MiB. */
     bodyBytes?: number
-    /** Bytes of request bodies held at once: of one subject, and in this process. Default: 32 and 512 MiB. */
+    /** Bytes of request bodies held in memory at once. Default: 32 MiB per subject, 512 MiB per process. */
     bodies?: Partial<BodyRoom>
     /** Maximum bytes of all blobs. Default: 64 MiB per session, 10 GiB per tenant. */
     blobs?: Partial<BlobRoom>
@@ -52,42 +52,43 @@ export type SyncServerOptions = {
     sweepMs?: number
     /** Milliseconds between two heartbeats on a live stream. Default: 15,000. */
     heartbeatMs?: number
-    /** Live streams open at once of one subject and of one tenant in this process. Default: 30 and 10,000. */
+    /** Live streams open at once in this process. Default: 30 per subject, 10,000 per tenant. */
     streams?: Partial<StreamLimits>
-    /** Requests a second, and at once, of one subject and of one tenant in this process. */
+    /** Request rate (per second) and burst in this process, per subject and per tenant. */
     rates?: Partial<RateLimits>
-    /** Of the model gateway: how long a generation waits for its readers, and how much it may say. */
+    /** Limits of the model gateway: timeouts of a generation, and its maximum output. */
     models?: Partial<GatewayLimits>
   }
-  /** What is kept beside the store: erased and exported with it. */
+  /** Further places that store data of sessions or subjects. Erasure and export include them. */
   layers?: readonly DataLayer[]
   roles?: {
-    /** May erase and export for any subject of its tenant, and may read its usage. Default: `operator`. */
+    /** May erase and export the data of any subject of its tenant, and read the tenant's usage. Default: `operator`. */
     operator?: string
-    /** May read the audit of its tenant. Default: `auditor`. */
+    /** May read the audit log of its tenant. Default: `auditor`. */
     auditor?: string
     /** May publish agents and change the active version. Default: `publisher`. */
     publisher?: string
   }
-  /** How long each layer is kept. For the defaults, see `Retention`. */
+  /** Retention period of each layer. For the defaults, see `Retention`. */
   retention?: Partial<Retention>
-  /** When the files of the database hold nothing of what was erased. */
+  /** How and when erased data is removed from the database files. */
   erasure?: ErasedFilesOptions
-  /** Other origins whose pages may call this server. Default: none. */
+  /** Origins whose pages may call this server across origins. Default: none. */
   cors?: {origins: string[]}
   /**
-   * Offers `/metrics` in the text format of Prometheus to whoever this lets in; left out, there is no such route.
-   * OpenTelemetry needs no option: register an SDK, and spans and metrics go where it says.
+   * Offers `/metrics` in the Prometheus text format to requests that `authorise` accepts. Default: no such route.
+   * OpenTelemetry needs no option: register an SDK, and it receives the spans and metrics.
    */
   metrics?: {authorise(request: Request): boolean | Promise<boolean>}
   /**
-   * Gets a line for everything that an operator may have to know, with the fields of the spans and with nothing that a
-   * person, a model or a tool wrote; `jsonLines` of `holdfast/server/node` prints it. Default: no log.
+   * Receives a log line for every event that an operator may need. Lines have the same fields as the spans and
+   * contain no text of a person, a model or a tool. `jsonLines` of `holdfast/server/node` prints them. Default: no
+   * log.
    */
   log?: (line: LogLine) => void
   /**
-   * Told of every fault of the server or of the code it was given, whole, with whatever is in its words; writes to
-   * standard error unless told, or unless there is a `log`.
+   * Receives every error of the server or of application code. The error is not redacted and may contain confidential
+   * text. Default: `console.error`, or nothing if `log` is set.
    */
   onFault?: (error: unknown) => void
 }
