@@ -50,7 +50,7 @@ export class Outbox {
    * Appends records. With `flush`, resolves when they are durable. If the disk is full, resolves as well: the records
    * stay in memory and are retried with the next write. The database has them, and the next open adds them.
    *
-   * @throws HoldfastError `not_durable` if the files cannot be written for another reason. All later calls then fail too.
+   * @throws HoldfastError `not_durable` if the files cannot be written for another reason. All later writes fail too.
    */
   write(records: readonly OutboxRecord[], options: {flush: boolean} = {flush: true}): Promise<void> {
     if (records.length === 0) return Promise.resolve()

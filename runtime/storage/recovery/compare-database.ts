@@ -16,7 +16,7 @@ export type Compared = {
 }
 type Sources = {unsent: OutboxState; salvaged: Salvaged | null; projections: readonly Projection[]}
 
-/** Puts back, session by session, what the outbox and the database before have and this one lacks. [LOG-9] */
+/** Restores, session by session, the events that the outbox or the previous database has and this one lacks. [LOG-9] */
 export async function compareDatabase(
   db: PGlite,
   store: DeviceStore,

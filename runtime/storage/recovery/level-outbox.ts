@@ -16,7 +16,7 @@ type Level = {
   device(): Promise<OutboxRecord>
 }
 
-/** What the database has and the outbox lacks is added; an outbox that could not be read whole is written anew. */
+/** Adds the records that the database has and the outbox lacks. An outbox with unreadable records is rewritten. */
 export async function levelOutbox(outbox: Outbox, store: DeviceStore, level: Level): Promise<void> {
   const {state, whole, stale, recovery, memory} = level
   const records: OutboxRecord[] = [await level.device()]

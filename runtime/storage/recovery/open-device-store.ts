@@ -21,23 +21,23 @@ import {requireOneOwner} from './require-one-owner.ts'
 import {deviceRecord, restoreDevice, restoreMemory} from './restore-device.ts'
 import {type Salvaged, salvage} from './salvage.ts'
 
-/** A device's store with what is kept beside its database. */
+/** The store of a device, and what was recovered when it was opened. */
 export interface DeviceStorage {
   store: DeviceStore
   memory: DeviceMemoryStore
   kind: StorageKind
-  /** What the person has to be told, or null. [LOG-9] */
+  /** The recovery report to show to the person, or null. [LOG-9] */
   recovery: Recovery | null
-  /** The person has read it. */
+  /** Marks the report as read. */
   dismissRecovery(): Promise<void>
 }
 
 /**
- * Opens the store of a device: what was acknowledged and is missing in the database is put back from the outbox and
- * from the database before, and from then on nothing is acknowledged that is in one place only. [LOG-9]
+ * Opens the store of a device. Restores acknowledged data that the database lacks, from the outbox and from the previous
+ * database. From then on, unsent data is acknowledged only when the database and the outbox both have it. [LOG-9]
  *
  * @param expected the owner that the index of databases names; null if it names none
- * @throws HoldfastError `other_person` if the database, what is kept beside it and the index name different persons
+ * @throws HoldfastError `other_person` if the database, the outbox, the previous database or the index name different persons
  */
 export async function openDeviceStore(
   database: DeviceDatabase,
@@ -115,7 +115,7 @@ async function salvageFrom(previous: Previous): Promise<Salvaged | null> {
   }
 }
 
-/** What the outbox says counts: it was written last, and its records carry checksums. */
+/** Merges two outbox states. The outbox (`first`) wins: it was written last, and its records carry checksums. */
 function merged(first: OutboxState, second: OutboxState): OutboxState {
   const both = <K, V>(a: Map<K, V>, b: Map<K, V>) => new Map([...b, ...a])
   return {

@@ -10,26 +10,26 @@ import {messageExcerpt} from '../message-excerpt.ts'
 import type {KeptEvent, Mark, OutboxState} from '../outbox/outbox-state.ts'
 import {readStored} from '../read-stored.ts'
 
-/** What is to be in a session at least. */
+/** The minimum content of a restored session. */
 export type Wanted = {
   session: SessionId
-  /** Confirmed events without a gap from the first on, as far as they are known. */
+  /** Known confirmed events: a prefix of the log without gaps. */
   confirmed: readonly LoggedEvent[]
-  /** Events that the server lacks and the database lacks too. */
+  /** Events that both the server and the database lack. */
   missing: readonly KeptEvent[]
   mark: Mark
 }
 
 export type PutBack = {
   restored: number
-  /** Events whose bytes are lost. */
+  /** Number of events whose blobs are lost. */
   withoutBytes: number
   head: number
 }
 
 /**
- * Puts back what a database lacks of one session, in one transaction: with their own ids and in their own order, folded
- * as the log folds them. The device counts on from the highest sequence that it ever used. [LOG-2, LOG-9]
+ * Restores the missing events of one session in one transaction. Events keep their ids and their order, and are folded
+ * as in normal operation. The device sequence continues after the highest number ever used. [LOG-2, LOG-9]
  */
 export async function putBackSession(
   store: DeviceStore,
@@ -77,7 +77,7 @@ async function folded(
   }
 }
 
-/** False for an event whose bytes are lost; it is kept without them. */
+/** Appends an event. Returns false if the store refuses it because its blob is lost. */
 async function appended(unit: UnitOfWork, event: LoggedEvent, head: number): Promise<boolean> {
   try {
     await unit.append([event], head)
@@ -106,7 +106,7 @@ function emptyRecord(id: SessionId): SessionRecord {
   return {id, confirmed: initialSession, current: initialSession, deviceSeq: 0, excerpt: '', updatedAt: 0}
 }
 
-/** Events that the database has, with their state there. */
+/** Returns the status of all unsent events in the database, and of those of `ids` that it has. */
 export async function statesOf(
   sql: (query: string, params: unknown[]) => Promise<{id: string; status: string; session: string}[]>,
   ids: readonly EventId[],

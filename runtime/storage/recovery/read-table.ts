@@ -2,18 +2,18 @@ import type {PGlite} from '@electric-sql/pglite'
 
 export type ReadTable<Row> = {
   rows: Row[]
-  /** Rows of pages whose checksum was wrong: each may be right or not. */
+  /** Rows of pages with a wrong checksum. Their content may be damaged. */
   doubtful: Row[]
-  /** Every row of the table was read, and none is doubtful. */
+  /** True if every row was read and none is doubtful. */
   whole: boolean
 }
 
-/** Line pointers that fit on a page of 8 KiB. */
+/** Maximum number of line pointers on an 8 KiB page. */
 const rowsPerPage = 291
 
 /**
- * All rows of a table that can be read: in one query, else page by page, else row by row. Indexes are not used, because
- * they may be what is damaged.
+ * Reads all readable rows of a table: in one query, else page by page, else row by row. Does not use indexes, which may
+ * be damaged.
  */
 export async function readTable<Row>(db: PGlite, table: string, columns: string): Promise<ReadTable<Row>> {
   const select = `select ${columns} from ${table}`
@@ -41,7 +41,7 @@ export async function readTable<Row>(db: PGlite, table: string, columns: string)
   }
 }
 
-/** Null for a query that failed, for whatever reason: there is nothing to do but to read elsewhere. */
+/** Returns null if the query fails for any reason. The caller then reads a smaller range. */
 async function query<Row>(db: PGlite, text: string): Promise<Row[] | null> {
   try {
     return (await db.query<Row>(text)).rows

@@ -6,7 +6,7 @@ import type {DeviceDatabase} from '../pglite/device-database.ts'
 import type {Compared} from './compare-database.ts'
 import type {Salvaged} from './salvage.ts'
 
-/** Null when the database was as it had been left. */
+/** Builds the report of this open. Returns null if the database was intact and complete. */
 export function reportOf(
   {previous, fresh}: DeviceDatabase,
   {sessions, restored, refilling, withoutBytes, whole, known}: Compared & {whole: boolean; known: boolean},
@@ -30,14 +30,14 @@ export function reportOf(
 
 type Told = OutboxState['recovery']
 
-/** What is to be told from now on: the last report until it is dismissed, and what was found now unless it was told before. */
+/** Combines the last report, unless it is dismissed, with the new findings, unless they were reported before. */
 export function nextReport(last: Told, found: Recovery | null): Recovery | null {
   const open = last && !last.dismissed ? last.recovery : null
   if (!found || (last && isKnown(last.recovery, found))) return open
   return open ? bothOf(open, found) : found
 }
 
-/** Entries that are still to be fetched from the server, as at the last opening. */
+/** True if the only findings are entries that the last report already listed as still to be fetched from the server. */
 function isKnown(last: Recovery, found: Recovery): boolean {
   if (found.cause !== 'behind' || found.restored > 0) return false
   const told = new Map(last.sessions.map(({session, refilling}) => [session, refilling]))

@@ -4,7 +4,7 @@ import type {DeviceMemoryStore} from '../memory-store.ts'
 import type {OutboxRecord} from '../outbox/outbox-record.ts'
 import type {OutboxState} from '../outbox/outbox-state.ts'
 
-/** The device keeps its id, its owner and its user's wish: a database that begins anew must not become anybody else's. [ID-6] */
+/** Restores the id, the owner and the online setting of the device, so that a new database keeps its owner. [ID-6] */
 export async function restoreDevice(db: PGlite, {device}: OutboxState): Promise<void> {
   if (!device) return
   await db.query('insert into holdfast_device (id, online) values ($1, $2) on conflict do nothing', [

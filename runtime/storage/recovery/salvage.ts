@@ -18,17 +18,17 @@ import {erasedRows} from '../pglite-erase.ts'
 import {readStored} from '../read-stored.ts'
 import {type ReadTable, readTable} from './read-table.ts'
 
-/** What could be read of a database that was set aside. */
+/** The readable content of a database that was set aside. */
 export type Salvaged = {
-  /** What the server lacks, in the form of an outbox. */
+  /** Unsent data, as an outbox state. */
   unsent: OutboxState
-  /** Confirmed events of each session, without a gap from the first on. */
+  /** Confirmed events of each session: a prefix of the log without gaps. */
   confirmed: Map<SessionId, LoggedEvent[]>
   erased: ErasedSession[]
   titles: Map<SessionId, string | null>
-  /** Every event that the server lacks could be read. */
+  /** True if the whole event table could be read. */
   whole: boolean
-  /** Tables that the application made. */
+  /** Names of the tables that the application created. */
   applicationTables: string[]
 }
 
@@ -45,7 +45,7 @@ type SessionRow = {id: string; title: string | null; head: number; device_seq: n
 type BlobRow = {session: string; id: string; bytes: string}
 type ChangeRow = {id: string; item: string; body: string; not_before: number; refused: string | null}
 
-/** Reads what can be read; never throws for damage. */
+/** Reads all readable data of a damaged database. Damage does not make it throw. */
 export async function salvage(db: PGlite): Promise<Salvaged> {
   const events = await read<EventRow>(db, 'holdfast_events')
   const sessions = await read<SessionRow>(db, 'holdfast_sessions')
@@ -67,7 +67,7 @@ async function unsentOf(
 ): Promise<OutboxState> {
   const state = emptyOutbox()
   const add = (record: OutboxRecord) => {
-    // The same boundary as for the outbox's own records: what does not pass is not put back.
+    // Validate salvaged rows like records of the outbox. Invalid ones are not restored.
     const checked = decodeRecord(encodeRecord(record))
     if (checked) applyRecord(state, checked)
   }
@@ -128,7 +128,7 @@ async function addMemory(db: PGlite, add: (record: OutboxRecord) => void): Promi
   }
 }
 
-/** Rows of pages that are in doubt are left out: the server has them, and brings the rest of the session again. */
+/** Groups the accepted events by session. Doubtful rows are skipped: the server has these events and sends them again. */
 function confirmedOf(rows: readonly EventRow[]): Map<SessionId, LoggedEvent[]> {
   const accepted = rows.flatMap(({status, body}) => (status === 'accepted' ? (parsed(body) ?? []) : []))
   const sessions = new Map<SessionId, LoggedEvent[]>()
