@@ -1,6 +1,6 @@
 /**
- * The outcome of starting a PGlite in a worker. When its WebAssembly does not compile, or an asset has the wrong size,
- * PGlite leaves a rejection to nobody and never settles: it is taken up here.
+ * Returns the outcome of `boot`, and rejects on an unhandled rejection in this worker. If its WebAssembly does not
+ * compile or an asset has the wrong size, PGlite causes an unhandled rejection and its own promise never settles.
  */
 export function orBootFault<T>(boot: Promise<T>): Promise<T> {
   if (!('WorkerGlobalScope' in globalThis)) return boot

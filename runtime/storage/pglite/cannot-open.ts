@@ -4,7 +4,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
  * Why a folder does not open.
  * - `unreadable`, `no_room`, `no_memory`: the system refuses access or resources. It says nothing about the data.
  * - `version`, `layout`: whole, but made by a build that this one cannot read.
- * - `newer`: whole, but made by a newer Postgres. It is never set aside: the newer build can go on with it.
+ * - `newer`: whole, but made by a newer Postgres. It is never set aside: the newer build can open it.
  * - `gone`, `cut`, `damaged`, `other_database`, `marker`: proven damage.
  */
 export type OpenFault =
@@ -34,7 +34,7 @@ const codes = {
   marker: 'database_damaged',
 } as const satisfies Record<OpenFault, string>
 
-/** `reason` is a whole sentence without its full stop. Nothing was changed in the folder. */
+/** Creates the error for a folder that does not open. `reason` is a sentence without its full stop. */
 export function cannotOpen(folder: string, fault: OpenFault, reason: string, cause?: unknown): HoldfastError {
   const message = `The database in ${folder} cannot be opened: ${reason}. Nothing was changed. ${waysOn(fault)}`
   return new HoldfastError(codes[fault], message, {
@@ -43,13 +43,13 @@ export function cannotOpen(folder: string, fault: OpenFault, reason: string, cau
   })
 }
 
-/** True when a fresh database may take the place of this one, if the caller asks for it. */
+/** True if the policy `begin_anew` may replace this database with a new one. */
 export function mayBeginAnew(error: unknown): error is HoldfastError {
   if (!HoldfastError.is(error, 'database_damaged', 'misconfigured')) return false
   return typeof error.details.fault === 'string'
 }
 
-/** The same error in the words for a device, which begins anew by itself where that is possible. */
+/** Rewords the error for a device, where `begin_anew` was already tried. */
 export function ofDevice(error: unknown): unknown {
   if (!mayBeginAnew(error)) return error
   const {folder, reason} = error.details
@@ -75,7 +75,7 @@ function waysOn(fault: OpenFault): string {
   }
 }
 
-/** The codes with which a system says that it does not let this process at a file now. */
+/** System error codes that mean that access to a file failed. They are no evidence of damage. */
 const systemCodes = new Set(
   'EACCES EPERM EIO EMFILE ENFILE EROFS ELOOP EBUSY EAGAIN ESTALE ETIMEDOUT ENXIO ENODEV ENOMEM EISDIR ENOTDIR ENAMETOOLONG'.split(
     ' ',

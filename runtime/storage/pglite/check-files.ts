@@ -7,14 +7,15 @@ const controlFile = join('global', 'pg_control')
 const controlBytes = 8192
 const walSegment = /^[0-9A-F]{24}$/
 const walPage = 8192
-/** Postgres takes a segment of the write-ahead log (16 MiB) to recover, and then some. */
+/** Free space in bytes that a start requires: recovery may write one segment of the write-ahead log (16 MiB) and more. */
 const roomToStart = 24 * 1024 ** 2
 
 type Place = {folder: string; database: string}
 
 /**
- * Looks at the files before Postgres does, because PGlite reports every failed start alike. Costs one system call a
- * file. Throws what `cannotOpen` makes: `unreadable` when the system refuses access, `gone` or `cut` when it is proven.
+ * Checks the files before Postgres starts, because PGlite reports all failed starts alike. Costs one system call a file.
+ *
+ * @throws HoldfastError from `cannotOpen`: `unreadable` if the system refuses access, `gone` or `cut` for proven damage
  */
 export function checkFiles({folder, database}: Place): void {
   const names = guarded(folder, database, () => listFiles(database))
@@ -41,7 +42,7 @@ function checkLog(folder: string, database: string, names: string[]): void {
   }
 }
 
-/** Reads every byte: a failing disk says so only when it is read. */
+/** Reads every byte of every file. A failing disk reports errors only on reads. */
 export function readEveryFile({folder, database}: Place): void {
   const buffer = Buffer.alloc(1024 ** 2)
   for (const name of guarded(folder, database, () => listFiles(database))) {
@@ -63,7 +64,7 @@ export async function requireRoom(folder: string): Promise<void> {
   throw cannotOpen(folder, 'no_room', `${needed}, and the disk has ${Math.floor((bavail * bsize) / 1024)} KiB`)
 }
 
-/** What Postgres compares before it reads anything else: its major version, and the layouts of control file and catalogue. */
+/** The versions that Postgres checks at start: its major version, and the versions of the control file and the catalog. */
 export type PostgresVersion = {major: string; control: number; catalog: number}
 
 export function versionOf(database: string): PostgresVersion {
@@ -95,7 +96,7 @@ function guarded<T>(folder: string, name: string, look: () => T): T {
   }
 }
 
-/** Undefined for an error that is not about access. */
+/** Translates an access error into one of `cannotOpen`. Returns undefined for any other error. */
 export function unreadable(folder: string, name: string, error: unknown) {
   if (isMissing(error)) return cannotOpen(folder, 'gone', `${name} is missing`, error)
   const code = systemCodeOf(error)

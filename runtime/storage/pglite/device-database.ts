@@ -2,26 +2,26 @@ import type {PGlite} from '@electric-sql/pglite'
 import type {RecoveryCause, StorageKind} from '../../protocol/recovery.ts'
 import type {OutboxStorage} from '../outbox/outbox-storage.ts'
 
-/** A database that a fresh one has taken the place of, and that may still be read. */
+/** A database that was replaced by a new one, and whose data may still be readable. */
 export interface Previous {
   cause: RecoveryCause
   /** What was found, in technical words. */
   detail: string
   /** The name under which its files are kept; null when there are none. */
   setAside: string | null
-  /** A copy of it to read from; its files stay as they are. Rejects when Postgres does not start on them. */
+  /** Opens it for reading. Its files are not modified. Rejects if Postgres does not start on them. */
   open(): Promise<PGlite>
-  /** All that could be read of it is in the new one. */
+  /** Records that its readable data is in the new database, so that it is not salvaged again. */
   done(): Promise<void>
 }
 
-/** The opened database of a device, with what is kept beside it. */
+/** The open database of a device, its outbox and the database that it replaced. */
 export interface DeviceDatabase {
   db: PGlite
   storage: StorageKind
-  /** Nothing was here before. */
+  /** True if this open created the database. */
   fresh: boolean
-  /** Null where nothing outlives the database. */
+  /** Null if the storage is not durable. */
   outbox: OutboxStorage | null
   previous: Previous | null
   close(): Promise<void>

@@ -4,10 +4,10 @@ import type {Fence} from './lock-fence.ts'
 import type {Stopped} from './opened-database.ts'
 
 /**
- * PGlite swallows whatever is thrown out of Postgres that is not one of Postgres' own errors: an abort, a trap, a file
- * system that failed. It says that the statement worked, and answers every later one with no rows. This makes it
- * fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983): from the first fault on every call rejects with
- * 'peer_gone', `stopped` is told, and the next open recovers from the write-ahead log. [CUS-5, SYNC-5]
+ * Makes a PGlite fail-stop (Schlichting and Schneider, 'Fail-stop processors', 1983). PGlite swallows exceptions that are
+ * not Postgres errors: an abort, a trap, a failed filesystem. It then reports success, and returns no rows for all later
+ * statements. With this, every call after the first fault rejects with `peer_gone`, and `stopped` is called once. The next
+ * open recovers from the write-ahead log. [CUS-5, SYNC-5]
  */
 export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence = () => {}): void {
   const machine = db.Module
@@ -24,11 +24,11 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
       throw error
     }
     machine._PostgresMainLoopOnce = refuse
-    // Its loop swallows what the line above throws, and would ask for ever; this is called outside of that.
+    // PGlite's loop swallows the error of `refuse` and would repeat forever. `stackRestore` is called outside the loop.
     machine.stackRestore = refuse
     machine._PostgresSendReadyForQueryIfNecessary = () => {}
     machine._pgl_pq_flush = () => {}
-    // Closing lets go of the files and writes nothing more: what is in memory may be wrong.
+    // Close the files without writing: the state in memory may be corrupt.
     machine._pgl_run_atexit_funcs = () => {}
     stopped(told ?? error)
     return error
@@ -50,7 +50,7 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
       throw stop(error)
     }
   }
-  // Whether what failed here is on disk nobody knows; a later sync that works would make true what was refused.
+  // After a failed sync the durable state is unknown. A later successful sync would commit writes that were rejected.
   const sync = db.syncToFs.bind(db)
   db.syncToFs = () => sync().catch(error => Promise.reject(stop(error)))
 }
@@ -58,8 +58,8 @@ export function failStop(db: PGlite, stopped: Stopped = () => {}, fence: Fence =
 const stops = new WeakMap<PGlite, (cause: unknown, told?: HoldfastError) => HoldfastError>()
 
 /**
- * Stops a database that must not be used any more, as a fault of its own would. Returns what its callers get; `told` is
- * what the listener of `failStop` gets instead.
+ * Stops a database as an internal fault would. Returns the error that its callers get. The listener of `failStop` gets
+ * `told` if it is set.
  */
 export function stopDatabase(db: PGlite, cause: unknown, told?: HoldfastError): HoldfastError {
   return stops.get(db)?.(cause, told) ?? gone(cause)

@@ -11,9 +11,9 @@ const writing = {
 } as const
 
 /**
- * Asks the fence before each change of a file, because a process can be frozen in the middle of a statement. What is
- * thrown here leaves Postgres as a fault of the file system, which stops the database for good. A process that is frozen
- * between the question and the write itself, a few microseconds, is not covered.
+ * Checks the fence before each file change, because a process can be suspended in the middle of a statement. A failed
+ * check is a filesystem fault for Postgres, which stops the database. A process that is suspended between the check and
+ * the write (a few microseconds) is not covered.
  */
 export function fenceWrites(db: PGlite, fence: Fence): void {
   const {NODEFS} = Reflect.get(db.Module.FS, 'filesystems') as {NODEFS: NodeFilesystem}

@@ -2,15 +2,18 @@ import {closeSync, fstatSync, openSync} from 'node:fs'
 import {Worker} from 'node:worker_threads'
 
 /**
- * A process in another container or on another machine cannot be asked whether it runs. So a holder keeps changing the
- * modification time of its lock, and a contender watches for the change. The time is a counter: no clock takes part.
+ * The liveness of a process in another container or on another machine cannot be queried. A holder therefore changes the
+ * modification time of its lock periodically, and a contender watches for changes. The time is a counter, not a clock.
  */
 const beatMs = 1000
 const lookMs = 250
-/** Looks without a change after which a holder elsewhere counts as gone: 10 s in which the contender itself ran. */
+/** Number of checks without a change after which a remote holder counts as dead: 10 s in which the contender itself ran. */
 const silentLooks = 40
 
-/** A module by its address, since code to evaluate is read by the flags of the process. In a thread of its own, because PGlite may block the main one for as long as a statement takes. */
+/**
+ * Heartbeat in a separate thread, because a PGlite statement blocks the main thread. It is loaded as a data URL: Node's
+ * flags can change how `eval` code is parsed.
+ */
 const beatForever = `
   import {futimesSync} from 'node:fs'
   import {workerData} from 'node:worker_threads'
@@ -21,18 +24,18 @@ const beatForever = `
   setInterval(tell, everyMs)
 `
 
-/** Beats on the open file `lock` until the returned function has resolved; does not keep the process alive. */
+/** Starts the heartbeat on the open file `lock`. Returns a function that stops it. Does not keep the process alive. */
 export function startBeating(lock: number): () => Promise<void> {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(beatForever)}`), {
     workerData: {lock, everyMs: beatMs},
   })
-  // Without the thread nobody elsewhere sees the holder, and it is fenced off like a frozen one.
+  // Without the heartbeat a remote contender takes over, and the fence stops this process.
   worker.on('error', () => undefined)
   worker.unref()
   return async () => void (await worker.terminate())
 }
 
-/** Resolves true at the first beat, false after the silence. Counts looks, so that a frozen contender decides nothing. */
+/** Resolves true at the first heartbeat, false after 40 checks without one. Counts checks, so that suspension is not silence. */
 export async function isBeating(lock: string): Promise<boolean> {
   const first = beatOf(lock)
   for (let look = 0; look < silentLooks; look++) {
@@ -44,7 +47,7 @@ export async function isBeating(lock: string): Promise<boolean> {
   return false
 }
 
-/** Opens the file each time, which makes a network file system ask its server. */
+/** Reopens the file each time, so that a network filesystem revalidates its cached attributes. */
 function beatOf(lock: string): string | undefined {
   try {
     const file = openSync(lock, 'r')

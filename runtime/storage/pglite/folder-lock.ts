@@ -11,30 +11,30 @@ import {identityOf, isRunning, placeOfProcesses} from './process-identity.ts'
 const holderSchema = z.object({
   pid: z.number(),
   startedAt: z.string().optional(),
-  /** Where `pid` means something; absent in the locks of builds that did not beat. */
+  /** Scope in which `pid` is valid. Absent in locks of builds without a heartbeat. */
   place: z.string().optional(),
   token: z.string(),
 })
 type Holder = z.infer<typeof holderSchema>
 
-/** Stands in for a lock that cannot be read, which no holder of ours ever leaves. */
+/** Placeholder for an unreadable lock. A holder always writes a complete lock, so this one has no live holder. */
 const nobody: Holder = {pid: -1, token: 'unreadable'}
 
 /** Releases the lock. */
 export type FolderLock = (() => Promise<void>) & {
-  /** Throws once another process has taken the lock over, which it does after this one was frozen. */
+  /** Throws after another process took over the lock, which can happen while this one is suspended. */
   requireHeld: Fence
 }
 
 /**
- * Takes the one lock on a database folder: two instances on one folder both open, and lose rows.
+ * Acquires the exclusive lock of a database folder. Postgres does not prevent a second instance, which loses rows.
  *
- *   holder on this machine, same PID namespace  ─▶ asked for by pid and start time; taken over at once if it is gone
- *   holder in another container or machine      ─▶ watched for 10 s; taken over if its heartbeat stands still
+ *   holder on this machine, same PID namespace  ─▶ checked by pid and start time; taken over at once if dead
+ *   holder in another container or machine      ─▶ watched for 10 s; taken over if there is no heartbeat
  *
- * A holder that was frozen meanwhile is fenced: it stops before its next write. Throws 'database_locked' naming folder
- * and pid.
+ * A suspended holder is fenced: it stops before its next write.
  *
+ * @throws HoldfastError `database_locked` with folder and pid
  * @example
  * const release = await lockFolder('data/desk')
  */
@@ -42,7 +42,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   await mkdir(folder, {recursive: true})
   const lock = join(folder, 'holdfast.lock')
   const me: Holder = {...identityOf(process.pid), place: placeOfProcesses(), token: randomUUID()}
-  // Written aside and linked into place: a link fails if its name is taken, and nobody reads half a lock.
+  // Write a draft and link it: `link` fails if the name exists, and readers never see a partial lock.
   const draft = `${lock}.${me.token}`
   await writeFile(draft, JSON.stringify(me))
   const file = openSync(draft, 'r+')
@@ -63,7 +63,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   return Object.assign(release, {requireHeld: lockFence(lock, file)})
 }
 
-/** False if somebody moved in between, and it is worth looking again. */
+/** Tries to acquire the lock. Returns false if another contender interfered and the caller should retry. */
 async function take(folder: string, lock: string, draft: string): Promise<boolean> {
   const dead = await deadHolders(folder, lock)
   const first = dead[0]
@@ -71,7 +71,7 @@ async function take(folder: string, lock: string, draft: string): Promise<boolea
   if (!first || !last) return place(draft, lock)
   const claim = claimAfter(lock, last)
   if (!(await place(draft, claim))) return false
-  // The claim is ours alone, unless the lock had already passed on when we made it.
+  // The claim is exclusive, unless the lock changed hands before the claim was created.
   if ((await readHolder(lock))?.token !== first.token) {
     await rm(claim, {force: true})
     return false
@@ -82,8 +82,10 @@ async function take(folder: string, lock: string, draft: string): Promise<boolea
 }
 
 /**
- * Whoever finds the holder dead claims the right to follow it, by a name only one can take, and only then replaces
- * the lock; a claimant may die in between, so the claims are followed from the lock to the last one.
+ * Returns the chain of dead holders: the lock, then its claims. A contender that finds the holder dead first creates a
+ * claim file, which only one can create, and then replaces the lock. It may die in between, so a claim can have a claim.
+ *
+ * @throws HoldfastError `database_locked` if one of them is alive
  */
 async function deadHolders(folder: string, lock: string): Promise<Holder[]> {
   const dead: Holder[] = []
@@ -96,7 +98,7 @@ async function deadHolders(folder: string, lock: string): Promise<Holder[]> {
   }
 }
 
-/** Elsewhere the same pid is another process, or none, so only the heartbeat counts. */
+/** A pid is valid only in its own place. For a holder elsewhere only the heartbeat counts. */
 async function isHeld(lock: string, holder: Holder): Promise<boolean> {
   if (holder.place === undefined || holder.place === placeOfProcesses()) return isRunning(holder)
   return isBeating(lock)
@@ -123,7 +125,7 @@ async function place(draft: string, name: string): Promise<boolean> {
   }
 }
 
-/** Undefined only when there is no lock: one that cannot be read may be somebody's. */
+/** Returns undefined only if there is no lock. An unreadable file throws, because it may be held. */
 async function readHolder(lock: string): Promise<Holder | undefined> {
   const text = await readFile(lock, 'utf8').catch(error => {
     if (error.code === 'ENOENT') return undefined

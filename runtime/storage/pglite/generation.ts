@@ -2,8 +2,8 @@ import type {PGlite} from '@electric-sql/pglite'
 import {damaged} from './opened-database.ts'
 
 /**
- * A database and the place that holds it carry the same random name, its generation. A database that lost its
- * name, or answers to another, is not the one that was written: it must not be taken for an empty new one.
+ * Stores the generation in the database. The generation is a random id that the marker beside the files carries too. A
+ * database without it, or with another one, lost data or was replaced, and must not be used as a new one.
  */
 export async function writeGeneration(db: PGlite, generation: string): Promise<void> {
   await db.exec('CREATE TABLE IF NOT EXISTS holdfast_meta (key text PRIMARY KEY, value text NOT NULL)')
@@ -20,7 +20,7 @@ export async function readGeneration(db: PGlite): Promise<string | undefined> {
   return rows[0]?.value
 }
 
-/** Throws 'database_damaged' unless this is the database that was written here. */
+/** @throws HoldfastError `database_damaged` unless the database has this generation */
 export async function requireGeneration(db: PGlite, generation: string): Promise<void> {
   if ((await readGeneration(db)) !== generation) throw damaged('it is not the one that was written here')
 }

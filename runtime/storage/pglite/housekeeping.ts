@@ -1,21 +1,21 @@
 import type {PGlite} from '@electric-sql/pglite'
 
 /**
- * Postgres has no background processes here: nobody checkpoints, so that the write-ahead log grows for ever, and nobody
- * vacuums, so that every changed row stays beside its successor.
+ * Replaces the background processes of Postgres, which PGlite does not have. Without checkpoints the write-ahead log grows
+ * without bound. Without vacuum dead rows are never removed.
  */
 export interface Housekeeping {
-  /** A transaction was committed. */
+  /** Call after each committed transaction. */
   wrote(): void
 }
 
-/** Bytes of write-ahead log that are kept at most while the device writes, and after it has rested. */
+/** Size of the write-ahead log, in bytes, that triggers a checkpoint: while the device writes, and when it is idle. */
 const limits = {busyBytes: 4 * 1024 * 1024, idleBytes: 1024 * 1024}
-/** How often the size is asked for: it takes a query. */
+/** Number of transactions between two checks of the size. Each check is a query. */
 const every = 100
 const idleMs = 5_000
 
-/** Keeps the files of a database bounded, between transactions and when it rests. Its failures are those of the next write. */
+/** Keeps the files of a database bounded. Ignores its own failures: their cause also fails the next write. */
 export function keepHouse(db: PGlite): Housekeeping {
   let written = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -34,7 +34,7 @@ export function keepHouse(db: PGlite): Housekeeping {
       if (written % every === 0) void clean(limits.busyBytes)
       clearTimeout(timer)
       timer = setTimeout(() => void clean(limits.idleBytes), idleMs)
-      // A process of Node may end meanwhile.
+      // On Node, the timer must not keep the process alive.
       if (typeof timer === 'object' && 'unref' in timer) timer.unref()
     },
   }

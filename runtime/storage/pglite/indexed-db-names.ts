@@ -1,6 +1,6 @@
 import {within} from './within.ts'
 
-/** Chromium never answers a request that a deletion of the site's data overtakes. */
+/** Chromium never settles a request that is pending when the site's data is deleted. */
 const patienceMs = 2_000
 
 /** Names of the IndexedDB databases of this origin. Rejects with `deadline` after 2 s. */

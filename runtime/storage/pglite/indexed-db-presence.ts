@@ -4,39 +4,39 @@ import {indexedDbNames} from './indexed-db-names.ts'
 import {within} from './within.ts'
 
 const lookMs = 3_000
-/** After an acknowledged write the next ones trust the databases for so long. */
+/** A write within this time after a successful check is not checked again. */
 const trustMs = 1_000
-/** A deletion that has aborted a write is listed a little later, and may take what is written in its midst. */
+/** A deletion becomes visible some time after it aborts a write, and can also delete databases created meanwhile. */
 const settling = {looks: 10, paceMs: 100}
-/** A deletion may hold back every opening until the worker has ended; the next owner then writes the records. */
+/** Time limit of the rescue. A deletion can block `open` until this worker ends; then the next owner writes the records. */
 const rescueMs = 3_000
 
 type Held = {
   outbox: NotedOutbox
   /** Names of the databases that must exist. */
   names: readonly string[]
-  /** Makes the outbox anew, after it was deleted. */
+  /** Opens the outbox, and creates it if it was deleted. */
   reopen(): Promise<NotedOutbox>
-  /** What the next opening is to know. */
+  /** The note to store for the next open. */
   note: unknown
   onGone(error: HoldfastError): void
 }
 
 export interface PresentOutbox extends NotedOutbox {
-  /** Everything that this outbox holds or should hold, from memory. */
+  /** Returns the copy in memory of all records, including those of a failed write. */
   records(): readonly Uint8Array[]
-  /** Looks after a failure, and resolves when what is to be kept is kept. */
+  /** Checks for a deletion after a failure. Resolves after the rescue, with the error, or with null if nothing was deleted. */
   lookAfterFailure(): Promise<HoldfastError | null>
 }
 
 /**
- * An outbox that watches whether its database and the one of Postgres still exist. A browser that deletes the data of a
- * site closes both; what had been acknowledged and not sent is then written to a new outbox, and nothing is acknowledged
- * any more until the database is opened again. [LOG-9, SYNC-5]
+ * Wraps an outbox and watches whether its database and that of Postgres still exist. A browser that deletes the data of a
+ * site closes both. The unsent records are then written to a new outbox, and no write is acknowledged until the database
+ * is opened again. [LOG-9, SYNC-5]
  */
 export function presentIndexedDb(held: Held): PresentOutbox {
   const {outbox, names, onGone} = held
-  /** A copy of the records, since nothing can be read from a database that was deleted. */
+  /** Copy of all records. A deleted database cannot be read. */
   let kept: Uint8Array[] = []
   let seenAt = 0
   let closed = false
@@ -45,7 +45,7 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   const arePresent = async () => {
     if (closed) return false
     const found = await indexedDbNames().catch(() => null)
-    // A request that fails says nothing about the databases.
+    // A failed request is no evidence of a deletion.
     return found === null || names.every(name => found.has(name))
   }
 
@@ -82,7 +82,7 @@ export function presentIndexedDb(held: Held): PresentOutbox {
     return look()
   }
 
-  /** A connection that the browser has closed refuses every transaction: the cause is what the look finds. */
+  /** Runs a write. If the browser closed the connection, the error of `lookAfterFailure` replaces that of the write. */
   const write = async (records: readonly Uint8Array[], work: () => Promise<void>) => {
     try {
       await work()
@@ -122,7 +122,7 @@ export function presentIndexedDb(held: Held): PresentOutbox {
   }
 }
 
-/** @throws when the browser has taken every new outbox, too */
+/** @throws HoldfastError `not_durable` if the browser deletes every new outbox as well */
 async function rescue({reopen, note}: Held, records: readonly Uint8Array[]): Promise<void> {
   for (let tries = 0; tries < settling.looks; tries++) {
     const written = await keep(reopen, records, note).catch(() => false)

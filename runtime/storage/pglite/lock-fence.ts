@@ -1,13 +1,13 @@
 import {type BigIntStats, fstatSync, statSync} from 'node:fs'
 import {HoldfastError} from '../../protocol/errors.ts'
 
-/** Throws when the lock belongs to another process by now. Costs one system call. */
+/** Throws if another process holds the lock. Costs one system call. */
 export type Fence = () => void
 
-/** A lock that cannot be looked at for this long (ms) counts as lost: half of what a contender waits. */
+/** Time in ms after which an unreadable lock counts as lost. Half of the time that a contender waits. */
 const longestDoubt = 5000
 
-/** Compares the file that has the lock's name with the one that this process holds open, whose number stays taken. */
+/** Compares the inode of the lock file with that of the open descriptor. An open inode is never reused. */
 export function lockFence(lock: string, file: number): Fence {
   const own = fstatSync(file, {bigint: true})
   let seenAt = performance.now()

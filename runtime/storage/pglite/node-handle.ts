@@ -1,9 +1,9 @@
 import {closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync} from 'node:fs'
 import type {Handle} from '../one-file/handle.ts'
 
-/** A file of Node with the interface of a synchronous handle of the browser; made if it is not there. */
+/** Opens a file of Node with the interface of a browser's synchronous handle. Creates the file if it does not exist. */
 export function nodeHandle(path: string): Handle {
-  // 'a' makes the file and would write at its end only, whatever the position.
+  // 'a' creates the file but ignores the position of a write, and 'r+' does not create it.
   closeSync(openSync(path, 'a'))
   const fd = openSync(path, 'r+')
   return {

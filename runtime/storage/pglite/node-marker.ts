@@ -3,23 +3,23 @@ import {join} from 'node:path'
 
 /**
  * The marker names the database that a folder holds. It is written after the database is complete, by a rename, so
- * that a crash leaves either no marker or a whole one.
+ * that a crash leaves either no marker or a complete one.
  */
 export const markerFile = 'generation'
-/** Stands in the folder while the first database is being filled: what is there was never acknowledged. */
+/** Exists while the first database is being filled. Data in such a folder was never acknowledged. */
 const unfinishedFile = 'generation.unfinished'
 
 export type FoundMarker =
   | {state: 'none'}
   | {state: 'unfinished'}
   | {state: 'ready'; generation: string}
-  /** Written by another build that lays the folder out differently. */
+  /** Written by a build with another folder layout. */
   | {state: 'other_layout'; layout: string}
   | {state: 'garbled'; bytes: number}
 
 const generationPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\s*$/
 
-/** Throws the system's own error when the marker is there and cannot be read. */
+/** @throws the system error if the marker exists and cannot be read */
 export async function readMarker(folder: string): Promise<FoundMarker> {
   const bytes = await readIfThere(join(folder, markerFile))
   if (bytes === undefined) {
@@ -42,7 +42,7 @@ export async function markReady(folder: string, generation: string): Promise<voi
   await rm(join(folder, unfinishedFile), {force: true})
 }
 
-/** Undefined when there is no such file; every other failure is thrown, because it says nothing about what is there. */
+/** Returns undefined only if the file does not exist. Other errors are thrown: they do not prove that it is missing. */
 async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
     return await readFile(path)

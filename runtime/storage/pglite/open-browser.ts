@@ -13,28 +13,29 @@ import {startPGlite} from './start-pglite.ts'
 export interface BrowserDatabaseOptions {
   /** Names the database within this origin. */
   name: string
-  /** Where the prepared data directory is, if not beside this bundle. */
+  /** URL of the prepared data directory. Default: beside this bundle. */
   assets?: {dataDir?: string | URL}
   onStopped?: Stopped
-  /** Whose term begins, and whether the owner before may still hold the files. Default: a term of its own. */
+  /** The new term, and whether the previous owner may still hold the files. Default: a new term with a random id. */
   term?: Term
-  /** The worker that had this database open before, if a living page or worker knows of one. */
+  /** The previous owner of this database, if a live page or worker knows it. */
   lastOwner?: LastOwner | null
 }
 
 /**
- * Opens this origin's database called `name` in a worker, or begins it from the prepared data directory. It is kept in the
- * origin private file system; in IndexedDB where that cannot be used; else in memory, where nothing is durable. One that
- * stops by itself calls `onStopped`. The caller must hold the name's lock. Throws 'database_locked' when the files stay
- * in use for 1.5 s, 'storage_full', or 'offline' when the data directory cannot be fetched.
+ * Opens this origin's database `name` in a worker, or creates it from the prepared data directory. Stores it in the origin
+ * private file system, else in IndexedDB, else in memory, which is not durable. Calls `onStopped` if the database stops
+ * because of a fault. The caller must hold the lock of the name.
  *
+ * @throws HoldfastError `database_locked` if the files stay in use for 1.5 s, `storage_full`, or `offline` if the data
+ * directory cannot be fetched
  * @example
  * const {db, fresh, storage} = await openBrowserDatabase({name: 'desk'})
  * await db.query('SELECT 1')
  */
 export async function openBrowserDatabase(options: BrowserDatabaseOptions): Promise<DeviceDatabase> {
   const opened = await openSomewhere(options)
-  // It was open a moment ago, and no trace of it is left.
+  // The previous owner had it open, and neither files nor a record of them exist: the browser deleted them.
   const cleared = opened.fresh && !opened.previous && opened.storage === options.lastOwner?.storage
   return cleared && opened.outbox ? {...opened, previous: clearedDatabase} : opened
 }
@@ -58,7 +59,7 @@ async function openSomewhere({
   const root = () => navigator.storage.getDirectory()
   if (await usable(hasSyncAccess, root)) return openOpfs(root, name, prepared, onStopped, term)
   if (term?.tookOver) {
-    // IndexedDB keeps nobody out: an owner that is frozen would write over this one when it thaws.
+    // IndexedDB has no fence: a suspended owner would overwrite this one's data when it resumes.
     throw new HoldfastError('database_locked', 'Another tab that does not answer holds this database.')
   }
   const databases = await usable(hasIndexedDb, indexedDbNames)
@@ -73,8 +74,8 @@ function rescuedRecords(lastOwner: LastOwner | null | undefined): Uint8Array[] {
 }
 
 /**
- * Null when this browser does not have it or does not let this site use it. Any other failure may pass: a database that
- * is somewhere else for a moment would look as if everything were lost.
+ * Returns null if the browser lacks the storage or denies it to this site. Throws on any other failure, which may be
+ * temporary: a fallback to another storage would show an empty database.
  */
 async function usable<T>(exists: () => boolean, open: () => Promise<T>): Promise<T | null> {
   try {

@@ -24,10 +24,10 @@ type Salvage = z.infer<typeof salvageSchema>
 const [suspectFile, salvageFile] = ['suspect.json', 'salvage.json']
 
 /**
- * Opens the database of a device in a folder. Unlike a server, a device whose database is damaged goes on: what can be
- * read comes back, the rest from the server, and the person is told. [LOG-9]
+ * Opens the database of a device in a folder. A damaged database is set aside and replaced by a new one. The readable data
+ * is restored, the server sends the rest, and a report is shown to the person. [LOG-9]
  *
- * @throws HoldfastError as `openNodeDatabase`, apart from damage
+ * @throws HoldfastError as `openNodeDatabase`. Damage is an error only if no new database can be created.
  */
 export async function openDeviceFolder(dataDir: string, onStopped?: Stopped): Promise<DeviceDatabase> {
   if (dataDir.startsWith('memory://')) {
@@ -49,7 +49,7 @@ export async function openDeviceFolder(dataDir: string, onStopped?: Stopped): Pr
     }),
     onSetAside: async (from, fault, detail) => {
       const salvage: Salvage = {from, cause: causeOf(fault), detail}
-      // Another database was put in the place of this one: its rows are of somebody else.
+      // A foreign database is not salvaged: its rows may belong to another person.
       if (fault !== 'other_database') await writeFile(join(folder, salvageFile), JSON.stringify(salvage))
       await rm(join(folder, suspectFile), {force: true})
     },
@@ -108,7 +108,7 @@ async function previousIn(folder: string): Promise<Previous | null> {
   }
 }
 
-/** Numbers are given upwards, so the highest were set aside last. */
+/** Removes expired copies. Numbers increase, so the highest ones were set aside last. */
 async function removeExpired(folder: string, inUse: string | null): Promise<void> {
   const numbers = (await namesIn(folder)).flatMap(name => /^postgres\.damaged-(\d+)$/.exec(name)?.[1] ?? [])
   const sorted = numbers.map(Number).toSorted((a, b) => b - a)

@@ -11,7 +11,7 @@ import {type PresentOutbox, presentIndexedDb} from './indexed-db-presence.ts'
 import {orClose, type Stopped} from './opened-database.ts'
 import {startForSalvage, startPGlite} from './start-pglite.ts'
 
-/** Which of a name's databases is in use, and what has to be done before it is. */
+/** The database in use, and what the next open must do first. */
 const noteSchema = z.object({
   number: z.int().positive(),
   suspect: z.string().optional(),
@@ -32,9 +32,9 @@ type Place = {
 type Opened = {db: PGlite; fresh: boolean; note: Note}
 
 /**
- * Where OPFS has no synchronous handles: IndexedDB, strict, about 170 ms a write. A database that does not open or that
- * shows damage stays where it is, and a fresh one is begun beside it. `rescued` are records of the outbox that its last
- * owner had in memory; they are added to the outbox first. [LOG-9]
+ * Opens the database `name` in IndexedDB, for browsers whose OPFS has no synchronous handles. Durability is strict: about
+ * 170 ms a write. A database that does not open or is damaged is kept, and a new one is created under another name.
+ * `rescued` are outbox records from the memory of the previous owner. They are added to the outbox first. [LOG-9]
  */
 export async function openIndexedDb(
   name: string,
@@ -68,7 +68,7 @@ export async function openIndexedDb(
   }
 }
 
-/** The rescued records are the later ones; what is stored is often the beginning of them. */
+/** Appends the rescued records to the stored ones, unless the stored ones are a prefix of them. */
 function joined(stored: readonly Uint8Array[], rescued: readonly Uint8Array[]): Uint8Array[] {
   const isBeginning = stored.every((record, at) => isEqual(record, rescued[at]))
   return isBeginning ? [...rescued] : [...stored, ...rescued]
@@ -120,7 +120,7 @@ async function begin(place: Place, number: number, salvage: NonNullable<Note['sa
   return {db, fresh: true, note}
 }
 
-/** What stops the database may be that it was deleted: then the outbox is kept first, since a stop ends this worker. */
+/** Records damage before it calls `onStopped`. After a deletion it waits for the rescue, because `onStopped` ends this worker. */
 function noting(place: Place, note: Note): Stopped {
   return error => {
     const noted = async () => {
@@ -141,7 +141,7 @@ function previousOf({name, outbox}: Place, {number, salvage}: Note): Previous | 
     setAside: placeOf(name, salvage.number),
     open: async () => {
       const db = await startForSalvage({dataDir: `idb://${placeOf(name, salvage.number)}`})
-      // All of it is in memory by now: nothing is written back.
+      // PGlite loaded all files into memory. Without sync the stored ones stay unmodified.
       db.syncToFs = async () => undefined
       return db
     },

@@ -16,16 +16,16 @@ import {type DatabasePlace, startInFolder} from './start-in-folder.ts'
 import {type DamageOptions, startPGlite} from './start-pglite.ts'
 
 /**
- * What happens to a database that is proven damaged, or that another build wrote.
- * - `refuse`: nothing is changed and opening fails with the cause.
- * - `begin_anew`: its files are set aside in the same folder and an empty database takes their place.
+ * Policy for a database that is proven damaged, or that another build wrote.
+ * - `refuse`: changes nothing. The open fails with the cause.
+ * - `begin_anew`: sets its files aside in the same folder and creates an empty database.
  *
- * A file that the system does not let this process read is never taken for damage, under either policy.
+ * A file that this process is not allowed to read never counts as damage.
  */
 export type DamagePolicy = 'refuse' | 'begin_anew'
 
 export interface NodeDatabaseOptions {
-  /** A folder, made if it is not there, or 'memory://' for a database that ends with `close`. */
+  /** A folder, which is created if it does not exist, or 'memory://' for a database that exists until `close`. */
   dataDir: string
   /** Default: `refuse`. */
   onDamage?: DamagePolicy
@@ -37,12 +37,12 @@ export interface NodeDatabaseOptions {
   onStopped?: Stopped
 }
 
-/** What a device asks for besides: it salvages what a server would leave to its operator. */
+/** Additional options of a device, which recovers from damage without an operator. */
 export interface DeviceFolderOptions extends NodeDatabaseOptions {
   stopOnDamage?: DamageOptions['onDamage']
-  /** Why the database must not be used, or null: asked of one that opened, under the folder's lock. */
+  /** Verifies an open database while the folder's lock is held. Returns a reason not to use it, or null. */
   proof?(db: PGlite): Promise<string | null>
-  /** Called before a fresh database takes the place of the one that was moved to `setAside`. */
+  /** Called after the old database was moved to `setAside`, before the new one is created. */
   onSetAside?(setAside: string, fault: string, detail: string): Promise<void>
 }
 
@@ -57,7 +57,7 @@ const nodeDatabaseOptions = z.strictObject({
 } satisfies Record<keyof DeviceFolderOptions, z.ZodType>)
 
 /**
- * Opens the database in a folder, or begins it from the prepared data directory; only one process may have it open.
+ * Opens the database in a folder, or creates it from the prepared data directory. Only one process may have it open.
  *
  * @throws HoldfastError `database_locked` naming folder and process; `database_damaged`, `unavailable`, `storage_full`
  * or `misconfigured` naming folder and cause, or every wrong option. After any of them the folder is as it was.
@@ -134,7 +134,7 @@ async function openFolder(place: DatabasePlace, onDamage: DamagePolicy = 'refuse
     case 'other_layout':
       throw cannotOpen(folder, 'layout', `another build wrote it, in the layout "${marker.layout}"`)
     case 'garbled':
-      // The files say which database they are; a device need not ask its operator.
+      // The generation is stored in the database too, so the marker can be rebuilt.
       if (onDamage === 'begin_anew') return openUnmarked(place)
       throw cannotOpen(folder, 'marker', `its marker, the file "${markerFile}" (${marker.bytes} bytes), is garbled`)
   }
@@ -152,7 +152,7 @@ async function openMarked(place: DatabasePlace, expected: string): Promise<Opene
   )
 }
 
-/** Files without a marker are a database that lost it, unless they prove to be none of ours. */
+/** Opens files without a marker, and rewrites the marker if the database has a generation. */
 async function openUnmarked(place: DatabasePlace): Promise<Opened> {
   const {folder, database} = place
   await refuseOtherLayouts(folder)
@@ -166,7 +166,7 @@ async function openUnmarked(place: DatabasePlace): Promise<Opened> {
   return {db, fresh: false}
 }
 
-/** A bare data directory of Postgres or PGlite, or the one file of a browser. */
+/** Refuses a plain data directory of Postgres or PGlite, and the one-file layout of browsers. */
 async function refuseOtherLayouts(folder: string): Promise<void> {
   const names = await namesIn(folder)
   const strange = names.find(name => name === 'PG_VERSION' || name === 'generation.json')

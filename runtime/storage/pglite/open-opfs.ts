@@ -30,18 +30,18 @@ interface Place {
   tookOver: boolean
 }
 
-/** `tookOver`: the owner before did not answer, and may still hold the files. */
+/** A period of ownership. `tookOver`: the previous owner did not respond and may still hold the files. */
 export type Term = {epoch: string; tookOver: boolean}
 
 type Started = {db: PGlite; handles: readonly Handle[]}
 type Opened = Started & {fresh: boolean; marker: Marker}
-/** Why the last database is not used any more. */
+/** The previous database, and why it is not used any more. */
 type Given = {generation: string; cause: RecoveryCause; detail: string}
 
 /**
- * Opens the database `name` in the origin private file system. The caller holds the name's lock: two openers lose
- * data. `prepared` is read only if there is nothing to open. A database that does not open is set aside whole, and a
- * fresh one takes its place; `previous` is what can still be read of it. [LOG-9]
+ * Opens the database `name` in the origin private file system. The caller must hold the lock of the name: two owners lose
+ * data. `prepared` is read only to create a database. A database that does not open is set aside with all its files and
+ * replaced by a new one. `previous` gives access to its readable data. [LOG-9]
  */
 export async function openOpfs(
   root: OpfsRoot,
@@ -84,7 +84,7 @@ async function openInTerm(root: OpfsRoot, path: string[], place: Place): Promise
   }
 }
 
-/** Files that can be changed only within this term. */
+/** Opens the files of a generation, fenced by the current term. */
 async function openFenced(folder: FileSystemDirectoryHandle, fence: OpfsFence): Promise<Handle[]> {
   return (await openHandles(folder, oneFileNames)).map(handle => fenced(handle, fence))
 }
@@ -93,13 +93,13 @@ async function openDatabase(place: Place): Promise<Opened> {
   const marker = await readMarker(place.folder)
   if (marker?.ready) return reopen(place, marker)
   const found = await generationsIn(place.folder)
-  // What the first opening did not finish was never acknowledged.
+  // Data of an unfinished first open was never acknowledged.
   const begun = found.filter(({name}) => name !== marker?.generation)
   if (marker) return begin(place, {damaged: marker.damaged, given: null})
   return begun.length === 0 ? begin(place, {damaged: [], given: null}) : rebuild(place, begun)
 }
 
-/** The marker is gone or unreadable: the folders themselves say which database was the last. */
+/** Rebuilds a lost or unreadable marker from the folders: opens the newest database that can be opened. */
 async function rebuild(place: Place, found: readonly Generation[]): Promise<Opened> {
   const [newest] = found as [Generation, ...Generation[]]
   const others = (used: string) =>
@@ -130,7 +130,7 @@ async function reopen(place: Place, found: Marker): Promise<Opened> {
     begin(place, {damaged: marker.damaged, given: {generation, cause, detail}})
   if (suspect?.sign === 'certain') return giveUp('damaged', suspect.why)
   try {
-    // One failure may be the moment's, such as memory; only what fails twice is given up.
+    // A failure can be temporary, such as lack of memory. Give up only after a second one.
     const open = () => openExisting(place, generation, suspect ? 'stop_if_certain' : 'stop')
     const started = await open().catch(error => (isEmptied(error) ? Promise.reject(error) : open()))
     if (suspect) await orClose(started.db, () => verified(place, started.db, marker))
@@ -145,7 +145,7 @@ async function usable({folder, tookOver}: Place, marker: Marker): Promise<Marker
   return tookOver ? copiedIfHeld(folder, marker) : marker
 }
 
-/** A sign that is no proof: every row is read once. What is whole is used again, and the same sign does not stop it. */
+/** Reads every row of a database with suspected damage. If all are readable, clears the suspicion. */
 async function verified({folder}: Place, db: PGlite, marker: Marker): Promise<void> {
   try {
     await verifyEveryRow(db)
@@ -169,7 +169,7 @@ async function openExisting(place: Place, generation: string, onDamage: 'stop' |
   })
 }
 
-/** A sign of damage is written down before anybody hears of it, so that the next opening looks before it uses the files. */
+/** Records damage in the marker before it calls `onStopped`, so that the next open verifies the database first. */
 function noting({folder, onStopped}: Place, generation: string): Stopped {
   return error => {
     void note().finally(() => onStopped?.(error))
@@ -198,7 +198,7 @@ async function begin(
     damaged: keptSetAside(given ? withSetAside({damaged}, given.generation, now) : damaged, now),
     ...(given && {salvage: given}),
   }
-  // Without a database to give up, one that is begun and not finished is nobody's; else the old one counts until then.
+  // Without a previous database, mark the new one as unfinished. Otherwise the old marker stays valid until it is complete.
   if (!given) await writeMarker(folder, {...marker, ready: false})
   const inside = await folder.getDirectoryHandle(generation, {create: true})
   const handles = await openFenced(inside, place.fence)

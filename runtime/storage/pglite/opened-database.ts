@@ -5,21 +5,21 @@ import type {StorageKind} from '../../protocol/recovery.ts'
 export interface OpenedDatabase {
   db: PGlite
   storage: StorageKind
-  /** Nothing was here before. */
+  /** True if this open created the database. */
   fresh: boolean
-  /** 'quarantined': what was here could not be opened whole; it was set aside as `setAside` and a fresh one begun. */
+  /** `quarantined`: the old database could not be opened. It was moved to `setAside`, and a new one was created. */
   recovered?: 'quarantined'
   setAside?: string
   close(): Promise<void>
 }
 
 /**
- * Called at most once, when the database stopped by itself: it answers nothing more and has to be opened again. `rescued`
- * holds acknowledged outbox records for that opening, where the browser may have deleted them from storage.
+ * Called at most once, when the database stopped because of a fault. It must be opened again. `rescued` are acknowledged
+ * outbox records for that open, which the browser may have deleted from storage.
  */
 export type Stopped = (error: HoldfastError, rescued?: readonly Uint8Array[]) => void
 
-/** Does `work` on what was just opened; should it fail, the files are let go of, for whoever opens them next. */
+/** Runs `work` on a newly opened resource. Closes the resource if `work` fails. */
 export async function orClose<T>(opened: {close(): Promise<void>}, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

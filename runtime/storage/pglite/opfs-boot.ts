@@ -8,17 +8,17 @@ import {isDomError, openAccess} from './opfs-files.ts'
 import {type DamageOptions, startPGlite} from './start-pglite.ts'
 
 export type BootOptions = DamageOptions & {
-  /** Fills an empty folder; without it an empty one is damaged. */
+  /** Content of a new database. Without it, an empty file tree counts as damage. */
   loadDataDir?: Blob
   onStopped?: Stopped | undefined
 }
 
-/** Starts Postgres on the three files of a generation; they are closed if it does not start. */
+/** Starts Postgres on the three files of a generation. Closes them if the start fails. */
 export async function bootOneFile(handles: readonly Handle[], options: BootOptions): Promise<PGlite> {
   const {loadDataDir, onStopped, ...rest} = options
   const fs = filesystemOn(handles)
   try {
-    // An empty one would be filled as if nothing had ever been here.
+    // PGlite would create a new database in an empty file tree and hide the loss.
     if (fs.isEmpty && !loadDataDir) throw emptied()
     return await startPGlite({...(loadDataDir && {loadDataDir}), fs}, onStopped, rest)
   } catch (error) {
@@ -39,7 +39,7 @@ function filesystemOn(handles: readonly Handle[]): OneFileFilesystem {
 
 export const oneFileNames = ['data', 'tree.0', 'tree.1']
 
-/** All of them or none. */
+/** Opens all files, or none. */
 export async function openHandles(folder: FileSystemDirectoryHandle, names: readonly string[]): Promise<Handle[]> {
   const taken: FileSystemSyncAccessHandle[] = []
   try {

@@ -1,12 +1,12 @@
 import {listNames, writeText} from './opfs-files.ts'
 
 /**
- * A database whose files cannot be used any more is copied under another name: `<generation>+<n>`, and `outbox+<n>.0`.
- * A copy that was not finished must never be opened: half of it may look like an older database that is whole.
+ * Marks a complete copy. A database whose files are locked or deleted is copied under another name: `<generation>+<n>`,
+ * and `outbox+<n>.0`. An incomplete copy must never be opened: it may look like an older, complete database.
  */
 const wholeFile = 'whole'
 
-/** The name that a database bears inside, whichever copy of its files it is. */
+/** The generation stored in the database, which is the same in all copies. */
 export function originalOf(generation: string): string {
   return generation.split('+')[0] ?? generation
 }
@@ -20,7 +20,7 @@ export function copyNumber(generation: string): number {
   return Number(generation.split('+')[1] ?? 0)
 }
 
-/** The folder for a copy; what an earlier attempt left in it does not count as whole. */
+/** Creates the folder of a copy. Clears the completion mark of an earlier attempt. */
 export async function beginCopy(place: FileSystemDirectoryHandle, generation: string) {
   const folder = await place.getDirectoryHandle(generation, {create: true})
   await folder.removeEntry(wholeFile).catch(() => undefined)
@@ -39,7 +39,7 @@ export function outboxNames(copy: number): string[] {
   return copy === 0 ? ['outbox.0', 'outbox.1'] : [`outbox+${copy}.0`, `outbox+${copy}.1`]
 }
 
-/** The newest outbox that is whole. */
+/** Number of the newest complete outbox. */
 export function currentOutbox(names: readonly string[]): number {
   return Math.max(0, ...names.flatMap(name => /^outbox\+(\d+)\.ready$/.exec(name)?.[1] ?? []).map(Number))
 }

@@ -3,19 +3,19 @@ import type {Handle} from '../one-file/handle.ts'
 import type {Fence} from './lock-fence.ts'
 import {isDomError} from './opfs-files.ts'
 
-/** Which owner's term it is. Two owners hold this file at once: it carries no data, and each write of it is whole. */
+/** Holds the current term. Old and new owner can have it open at once. Each write replaces the whole content. */
 const epochFile = 'epoch'
 
 export interface OpfsFence {
-  /** Throws when another worker has begun its term since. Costs one read of 36 bytes. */
+  /** Throws if another worker has begun a later term. Costs one read of 36 bytes. */
   check: Fence
   close(): void
 }
 
 /**
- * Begins the term `epoch`: from here on an earlier owner of this folder that was frozen, and thaws, can acknowledge
- * nothing. It asks the fence before each change of a file and after each flush. So either its flush was finished before
- * this call, and what it acknowledged is in the files that are copied after it, or it is told and stops.
+ * Begins the term `epoch`. A suspended earlier owner cannot acknowledge anything after this call: it checks the fence
+ * before each file change and after each flush. Either its flush finished before this call, and a later copy contains the
+ * acknowledged data, or its check fails and it stops.
  */
 export async function beginTerm(folder: FileSystemDirectoryHandle, epoch: string): Promise<OpfsFence> {
   const file = await folder.getFileHandle(epochFile, {create: true})
@@ -38,7 +38,7 @@ export async function beginTerm(folder: FileSystemDirectoryHandle, epoch: string
   }
 }
 
-/** The same file, changed and confirmed only within the term. */
+/** Wraps a handle so that writes and flushes fail after the term. */
 export function fenced(handle: Handle, {check}: OpfsFence): Handle {
   return {
     getSize: () => handle.getSize(),
@@ -59,7 +59,7 @@ export function fenced(handle: Handle, {check}: OpfsFence): Handle {
   }
 }
 
-/** Where handles are always exclusive, the owner before has to be gone. */
+/** In browsers without shared handles, the previous owner must close its handle first. */
 function busy(cause: unknown): HoldfastError {
   return new HoldfastError('database_locked', 'Another worker holds this database: its files are in use.', {cause})
 }

@@ -1,4 +1,4 @@
-/** Small files in the origin private file system, read and written whole. */
+/** Reads a small file of the origin private file system. Returns undefined if it does not exist. */
 export async function readText(folder: FileSystemDirectoryHandle, file: string): Promise<string | undefined> {
   try {
     const handle = await folder.getFileHandle(file)

@@ -2,15 +2,15 @@ import {copyNumber, isHalfCopy, originalOf} from './opfs-copies.ts'
 import {isDomError, listNames} from './opfs-files.ts'
 import {type Marker, writeMarker} from './opfs-marker.ts'
 
-/** How many copies that were set aside are kept, and for how long. */
+/** Maximum number and age of the databases that are kept after they were set aside. */
 export const setAsideLimits = {copies: 2, days: 30}
 const dayMs = 24 * 60 * 60 * 1000
 
 export type Generation = {name: string; layout: 'one-file' | 'other'; changedAt: number}
 
 /**
- * Folders that hold a database, the one that was written to last first. A copy was made because its original could not be
- * used any more, so it comes before that, whatever the clock said; a copy that was not finished holds nothing.
+ * Lists the folders that hold a database, the most recently written first. A copy precedes its original regardless of
+ * their times, because the original was unusable when the copy was made. Incomplete copies are skipped.
  */
 export async function generationsIn(folder: FileSystemDirectoryHandle): Promise<Generation[]> {
   const found: Generation[] = []
@@ -43,12 +43,12 @@ async function changedAt(folder: FileSystemDirectoryHandle, file: string): Promi
   }
 }
 
-/** With one more set aside. */
+/** Adds a generation to those set aside. */
 export function withSetAside(marker: Pick<Marker, 'damaged'>, generation: string, now: number): Marker['damaged'] {
   return [...marker.damaged.filter(one => one.generation !== generation), {generation, at: now}]
 }
 
-/** Which of the copies that were set aside are kept. The age of one whose time is unknown counts from now. */
+/** Selects the generations to keep. An unknown time (0) counts as `now`. */
 export function keptSetAside(damaged: Marker['damaged'], now: number): Marker['damaged'] {
   return damaged
     .map(({generation, at}) => ({generation, at: at === 0 ? now : at}))
@@ -58,8 +58,7 @@ export function keptSetAside(damaged: Marker['damaged'], now: number): Marker['d
 }
 
 /**
- * Removes every generation that is neither in use nor to be kept; one whose files are still in use goes with the next
- * opening.
+ * Removes all generations that are neither in use nor to be kept. One with open files is removed by a later open.
  */
 export async function removeExpired(folder: FileSystemDirectoryHandle, marker: Marker, now: number): Promise<Marker> {
   const damaged = keptSetAside(marker.damaged, now)

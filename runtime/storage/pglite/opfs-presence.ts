@@ -7,17 +7,17 @@ import {isDomError, openFolder} from './opfs-files.ts'
 import {readMarker} from './opfs-marker.ts'
 import {type HeldDatabase, rescue} from './opfs-rescue.ts'
 
-/** Asked anew each time: a handle of the root from before the data was deleted may be of no use. */
+/** Returns the root. Called for each use, because a root handle may be invalid after a deletion of the data. */
 export type OpfsRoot = () => Promise<FileSystemDirectoryHandle>
 
 const lookMs = 3_000
-/** After an acknowledged write the next ones trust the files for so long. */
+/** A write within this time after a successful check is not checked again. */
 const trustMs = 1_000
 
 /**
- * Watches whether the files of an open database still have their names. A browser that deletes the data of a site leaves
- * open handles working, on files that are gone when they are closed. Then what they hold is written to new files, and
- * nothing is acknowledged any more until the database is opened from those. [LOG-9, SYNC-5]
+ * Watches whether the files of an open database still exist. After a browser deletes the data of a site, open handles keep
+ * working, and their content is lost when they close. This class then copies the content to new files, and no write is
+ * acknowledged until the database is opened from them. [LOG-9, SYNC-5]
  */
 export class Presence {
   #seenAt = 0
@@ -34,7 +34,7 @@ export class Presence {
     if (typeof this.#timer === 'object' && 'unref' in this.#timer) this.#timer.unref()
   }
 
-  /** Rejects when the files are gone. */
+  /** Rejects if the files were deleted. */
   async require(): Promise<void> {
     if (performance.now() - this.#seenAt < trustMs) return
     const error = await this.look()
@@ -64,7 +64,7 @@ export class Presence {
       for (const name of outboxNames(outbox.copy)) await folder.getFileHandle(name)
       return true
     } catch (error) {
-      // What else may fail says nothing about the files.
+      // Other errors are no evidence of a deletion.
       return !isDomError(error, 'NotFoundError')
     }
   }
@@ -76,7 +76,7 @@ export class Presence {
     return error
   }
 
-  /** A new owner removes the files that it has copied: then nothing is lost, and its files must stay as they are. */
+  /** Detects a new owner, which removes the files after it copied them. Nothing is lost, and its files must not be changed. */
   async #takenOver(): Promise<HoldfastError | null> {
     try {
       this.requireTerm()
@@ -94,13 +94,13 @@ export class Presence {
       await rescue(await openFolder(await this.root(), this.held.path), this.held)
       return new HoldfastError('not_durable', message, {details: {rescued: true}})
     } catch (cause) {
-      // No room, or a browser that invalidates its handles: the next opening begins anew, and says so.
+      // The disk is full, or the handles are invalid. The next open creates a new database and reports the loss.
       return new HoldfastError('not_durable', message, {cause, details: {rescued: false}})
     }
   }
 }
 
-/** Nothing is acknowledged whose files are gone. */
+/** Wraps an outbox so that a flushed append rejects if the files were deleted. */
 export function presentOutbox(storage: OutboxStorage, presence: Presence): OutboxStorage {
   return {
     get size() {

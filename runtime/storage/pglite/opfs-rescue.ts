@@ -4,7 +4,7 @@ import {beginCopy, finishCopy, finishOutbox, nextCopy, outboxNames} from './opfs
 import {openAccess, readText, writeText} from './opfs-files.ts'
 import {type Marker, writeMarker} from './opfs-marker.ts'
 
-/** An open database: where its folder is below the origin's root, and the handles that still work without names. */
+/** An open database: the path of its folder below the origin's root, and its open handles, which work after a deletion. */
 export type HeldDatabase = {
   path: string[]
   marker: Marker
@@ -12,13 +12,13 @@ export type HeldDatabase = {
   outbox: {copy: number; handles: readonly Handle[]}
 }
 
-/** The browser's data of this site was deleted while the database was open. */
+/** Records that the site's data was deleted while the database was open. */
 const clearedFile = 'cleared.json'
 const pieceBytes = 1024 * 1024
 
 /**
- * Writes what the open handles hold to new files. They get new names: a browser may go on locking the old ones for as
- * long as the handles are open. The marker comes last, so a copy that is not finished is never opened. [LOG-9]
+ * Copies the content of the open handles to new files. They get new names, because a browser may keep the old names
+ * locked while the handles are open. The marker is written last, so an incomplete copy is never opened. [LOG-9]
  */
 export async function rescue(folder: FileSystemDirectoryHandle, held: HeldDatabase): Promise<void> {
   await writeText(folder, clearedFile, '{}')
@@ -36,7 +36,7 @@ export async function rescue(folder: FileSystemDirectoryHandle, held: HeldDataba
 
 type Copied = {folder: FileSystemDirectoryHandle; names: readonly string[]; handles: readonly Handle[]}
 
-/** All in one go: Postgres must not write to one of the files while another is copied. */
+/** Copies all files synchronously, so that Postgres cannot write to one while another is copied. */
 async function copyAll(all: readonly Copied[]): Promise<void> {
   const pairs: {from: Handle; to: Handle}[] = []
   try {
@@ -64,7 +64,7 @@ function copyBytes(from: Handle, to: Handle): void {
   to.flush()
 }
 
-/** Whether the last database here was deleted while it was open; `done` forgets it. */
+/** Returns non-null if the last database was deleted while it was open. `done` clears this record. */
 export async function clearedIn(folder: FileSystemDirectoryHandle): Promise<{done(): Promise<void>} | null> {
   if ((await readText(folder, clearedFile)) === undefined) return null
   return {done: () => folder.removeEntry(clearedFile).catch(() => undefined)}

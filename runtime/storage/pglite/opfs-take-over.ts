@@ -6,9 +6,9 @@ import {listNames, openAccess} from './opfs-files.ts'
 import {type Marker, writeMarker} from './opfs-marker.ts'
 
 /**
- * Files that an owner holds which does not answer can be read, and not be opened. So they are copied, and the copy is
- * used. The caller has begun its term before: nothing that is written to the old files after that is acknowledged, so
- * the copy has all that ever was. The old files go with a later opening.
+ * Copies the files if an unresponsive owner still holds them, and returns the marker to use. Held files can be read but
+ * not opened for writing. The caller must have begun its term: later writes to the old files are not acknowledged, so the
+ * copy contains all acknowledged data. A later open removes the old files.
  */
 export async function copiedIfHeld(folder: FileSystemDirectoryHandle, marker: Marker): Promise<Marker> {
   const held = await folder.getDirectoryHandle(marker.generation, {create: true})
@@ -24,7 +24,7 @@ export async function copiedIfHeld(folder: FileSystemDirectoryHandle, marker: Ma
 
 export type OutboxHandles = {copy: number; handles: readonly Handle[]}
 
-/** The outbox in use: the newest copy that is whole. With `tookOver`, a copy of it when it is held. */
+/** Opens the newest complete outbox. With `tookOver`, copies it first if the previous owner still holds it. */
 export async function openOutboxHandles(
   folder: FileSystemDirectoryHandle,
   {tookOver}: {tookOver: boolean},

@@ -7,12 +7,12 @@ import {asTarball} from '../prepared/as-tarball.ts'
 import {type PostgresVersion, versionOf} from './check-files.ts'
 import {startPGlite} from './start-pglite.ts'
 
-/** The prepared data directory that a new database begins from. */
+/** Reads the prepared data directory, the initial content of a new database. */
 export async function readDataDir(): Promise<Blob> {
   return asTarball(new Uint8Array(await readFile(fileURLToPath(dataDirUrl))))
 }
 
-/** What this build would write. Asked only after a failed start, so it may take as long as starting Postgres. */
+/** Returns the versions that this build writes. Starts a Postgres to find them, so it is used only after a failed start. */
 export async function preparedVersion(): Promise<PostgresVersion> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-version-'))
   try {

@@ -1,10 +1,10 @@
 import {readFileSync, readlinkSync} from 'node:fs'
 import {hostname, platform} from 'node:os'
 
-/** A process, told apart from a later one that was given the same pid. */
+/** Identifies a process, even if its pid is reused later. */
 export interface ProcessIdentity {
   pid: number
-  /** When it started, in whatever unit the system offers; absent where it offers none. */
+  /** Start time, in a unit of the system. Absent if the system does not provide it. */
   startedAt?: string
 }
 
@@ -14,8 +14,8 @@ export function identityOf(pid: number): ProcessIdentity {
 }
 
 /**
- * Where a pid of this process means the same: a boot of a machine and a PID namespace, which each container has of its
- * own. Without either, the name of the machine.
+ * Returns the scope in which a pid is valid: boot id and PID namespace, which differs by container. Without these, the
+ * platform and host name.
  */
 export function placeOfProcesses(): string {
   try {
@@ -37,12 +37,12 @@ function answersSignals(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Another user's process may not be signalled, and is running all the same.
+    // EPERM: the process runs, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 
-/** Field 22 of Linux's stat, with the boot it counts from; the name in field 2 may hold spaces and parentheses. */
+/** Boot id and field 22 (start time) of Linux's stat. The name in field 2 may contain spaces and parentheses. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -2,7 +2,7 @@ import {HoldfastError} from '../../protocol/errors.ts'
 
 const patienceMs = 1_500
 
-/** A worker outlives the reload of its page and may hold its files for more than half a second after. Whoever opens tries again later. */
+/** Retries `work` on `database_locked` for 1.5 s. A worker can hold its files for over 0.5 s after its page was reloaded. */
 export async function retryWhileBusy<T>(work: () => Promise<T>): Promise<T> {
   const start = performance.now()
   for (let wait = 20; ; wait = Math.min(wait * 1.5, 500)) {

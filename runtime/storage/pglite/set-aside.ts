@@ -2,10 +2,10 @@ import {mkdir, readdir, rename} from 'node:fs/promises'
 import {join} from 'node:path'
 import {markerFile} from './node-marker.ts'
 
-/** Where Postgres' own files are in the folder of a database. */
+/** Subfolder of a database folder that holds the files of Postgres. */
 export const databaseFolder = 'postgres'
 
-/** Moves files and marker out of the way, whole, under the first number that is free. */
+/** Renames the database and its marker with the first free number. Returns the new path. */
 export async function moveAside(folder: string): Promise<string> {
   const taken = new Set(await namesIn(folder))
   const asideNames = (number: number) =>
@@ -19,7 +19,7 @@ export async function moveAside(folder: string): Promise<string> {
   return join(folder, `${databaseFolder}.damaged-${number}`)
 }
 
-/** Empty for a folder that is not there; every other failure is thrown. */
+/** Lists a folder. Returns an empty list if it does not exist. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)

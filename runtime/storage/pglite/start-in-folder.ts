@@ -9,19 +9,19 @@ import {type DamageOptions, startPGlite} from './start-pglite.ts'
 
 export type DatabasePlace = DamageOptions & {
   folder: string
-  /** The folder of Postgres' own files in it. */
+  /** The subfolder that holds the files of Postgres. */
   database: string
-  /** What this build would write. */
+  /** Returns the versions that this build writes. */
   expected(): Promise<PostgresVersion>
   onStopped?: Stopped | undefined
-  /** Of the folder's lock. */
+  /** The fence of the folder's lock. */
   fence: Fence
 }
 
 /**
- * Starts Postgres on files that are there already, and never on anything else: PGlite fills an empty folder. A failed
- * start is called damage only when no other cause is left: the files can be read whole, there is room and memory, the
- * version is this build's, and a second try fails too.
+ * Starts Postgres on existing files. Checks them first, because PGlite creates a new database in an empty folder. A failed
+ * start counts as damage only if all other causes are ruled out: the files are readable, there is disk space and memory,
+ * the version is that of this build, and a second try fails too.
  */
 export async function startInFolder(place: DatabasePlace): Promise<{db: PGlite; generation: string | undefined}> {
   checkFiles(place)
