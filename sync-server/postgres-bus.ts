@@ -10,18 +10,21 @@ import {BusPeers} from './bus-peers.ts'
 import {postgresUrl} from './postgres-url.ts'
 
 export type PostgresBusOptions = {
-  /** Like `postgres://user:password@host:5432/database`; direct, since a pooler between does not pass on notifications. */
+  /**
+   * Connection URL, for example `postgres://user:password@host:5432/database`. Must be a direct connection: a
+   * transaction pooler does not forward notifications.
+   */
   url: string
-  /** Its channel name in the database, the same for all processes of one server. Default: `holdfast`. */
+  /** Name of the LISTEN/NOTIFY channel. All processes of one server must use the same name. Default: `holdfast`. */
   channel?: string
   /** Milliseconds between two heartbeats; a process that misses three counts as dead. Default: 10,000. */
   heartbeatMs?: number
-  /** Told when the connection is lost and when it is back. */
+  /** Receives a log line when the connection is lost and when it is restored. */
   log?: (line: LogLine) => void
 }
 
 export interface PostgresBus extends Bus {
-  /** Sends what waits, says good-bye to the other processes and ends the connection. */
+  /** Sends the queued pokes, notifies the other processes that this one leaves, and ends the connection. */
   close(): Promise<void>
 }
 
@@ -33,14 +36,15 @@ const busOptions = z.strictObject({
 })
 
 /**
- * Carries pokes between the processes on one Postgres, so that each hears at once what another has committed. Besides
- * the pool it holds one connection, which listens and notifies.
+ * Opens a bus that carries pokes between the processes on one Postgres database. It holds one connection in addition
+ * to the pool, for LISTEN and NOTIFY.
  *
- * A poke may come twice, and is never lost unsaid: what cannot be sent waits for the connection, and whoever may have
- * missed something has everything looked at once, be it that its own connection was gone or that another process fell
- * silent without a good-bye, between its commit and its notification perhaps. [SYNC-3]
+ * Delivery is at least once, or replaced by `missed`: unsent pokes are queued until the connection is back. Listeners
+ * receive `missed` after this process lost its connection, and after another process fell silent without leaving,
+ * because it may have crashed between its commit and its notification. [SYNC-3]
  *
- * @throws HoldfastError `misconfigured` naming every wrong option, and when nobody answers at the address; never with the password in it
+ * @throws HoldfastError `misconfigured` naming every invalid option, and if Postgres cannot be reached. Errors never
+ * contain the password.
  * @example
  * const bus = await openPostgresBus({url: process.env.DATABASE_URL})
  * const server = createSyncServer({store, authenticate, facts, operations: {}, bus, sharesDatabase: true})
@@ -112,11 +116,11 @@ class ListeningBus implements PostgresBus {
       await this.#notify(client, {from: this.#name, pokes: [], leaving: true})
       await client.end()
     }
-    // A connection that has gone dumb meanwhile must not hold its host; the others find out by its silence.
+    // An unresponsive connection must not block the host. The other processes then detect the silence.
     await withDeadline('Leaving the bus', 2000, leave).catch(() => undefined)
   }
 
-  /** Listens before it is counted as there, so that nothing falls between listening and the look at everything. */
+  /** Runs LISTEN before the connection is published, so that no poke is missed between LISTEN and the full reload. */
   async #connect(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.options.url,
@@ -142,7 +146,7 @@ class ListeningBus implements PostgresBus {
   #lost(client: pg.Client, error: unknown): void {
     if (client !== this.#client) return
     this.#client = null
-    // One that no longer answers would wait for ever to be ended in good order.
+    // Not awaited: an unresponsive connection would never end cleanly.
     client.end().catch(() => undefined)
     if (this.#closed) return
     this.#tell('bus.lost', error)
@@ -167,12 +171,12 @@ class ListeningBus implements PostgresBus {
     const message = readBusMessage(payload)
     if (!message || message.from === this.#name) return
     if (message.leaving) this.#peers.leave(message.from)
-    // A newcomer cannot miss somebody whom it has never heard.
+    // Reply to a new peer, so that it can detect when this process falls silent.
     else if (this.#peers.hear(message.from, performance.now())) void this.#sayAlive()
     for (const poke of message.pokes) this.#here.publish(poke)
   }
 
-  /** Its own sign of life goes over the connection, which shows whether there still is one. */
+  /** Sends a heartbeat, which also detects a broken connection, and checks for dead peers. */
   #lookAround(): void {
     void this.#sayAlive()
     if (this.#peers.anybodyDied(performance.now())) this.#here.publish({type: 'missed'})
@@ -184,7 +188,7 @@ class ListeningBus implements PostgresBus {
     await this.#notify(client, {from: this.#name, pokes: []}).catch(error => this.#lost(client, error))
   }
 
-  /** One payload at a time; what comes meanwhile goes into the next. */
+  /** Sends one payload at a time. Pokes that arrive meanwhile go into the next payload. */
   #send(): void {
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = null
@@ -192,7 +196,7 @@ class ListeningBus implements PostgresBus {
   }
 
   async #sendAll(): Promise<void> {
-    // What is published in one turn travels together.
+    // Batch all pokes that are published in the same turn.
     await Promise.resolve()
     while (!this.#outbox.empty && this.#client) {
       const client = this.#client
@@ -206,7 +210,7 @@ class ListeningBus implements PostgresBus {
     }
   }
 
-  /** One query at a time: a connection has no room for two. */
+  /** Runs one query at a time on the connection. */
   #notify(client: pg.Client, message: BusMessage | string): Promise<void> {
     const payload = typeof message === 'string' ? message : JSON.stringify(message)
     const turn = this.#turn.then(async () => {

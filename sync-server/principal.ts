@@ -4,14 +4,17 @@ import type {SubjectId, TenantId} from '../runtime/protocol/ids.ts'
 import {subjectIdSchema, tenantIdSchema} from '../runtime/protocol/ids.ts'
 import {nameSchema} from '../runtime/protocol/text.ts'
 
-/** Who a request speaks for, as the application's own token says; nothing in a body can widen it. [ID-4] */
+/**
+ * The authenticated caller, as named by the application's token. Nothing in a request body can extend its rights.
+ * [ID-4]
+ */
 export const principalSchema = z.strictObject({
   tenant: tenantIdSchema,
   subject: subjectIdSchema,
   roles: z.array(nameSchema(100)).max(100),
-  /** Milliseconds since 1970; live streams end then. */
+  /** Milliseconds since 1970 at which live streams end. */
   expiresAt: z.number(),
-  /** Which token it came with, for revocation; a host whose tokens have neither id nor date leaves it out. */
+  /** The token of the request, for revocation. Absent if the host's tokens have neither id nor issue date. */
   token: z.strictObject({id: z.string().max(200).nullable(), issuedAt: z.number()}).optional(),
 })
 export type Principal = z.infer<typeof principalSchema>
@@ -32,14 +35,14 @@ export function principalFor(caller: unknown, now: number): Principal {
   return parse(principalSchema, lasting ? {...caller, expiresAt: now + streamMs} : caller, 'caller')
 }
 
-/** Whose records a query may see. */
+/** The tenant and subject whose records a query may read. */
 export type Owner = {tenant: TenantId; subject: SubjectId}
 
 /**
- * Names the caller of a request from its headers alone.
+ * Authenticates a request by its headers.
  *
- * @throws HoldfastError `unauthenticated` or `token_expired`, which the caller receives. Any other error means that the
- * caller could not be checked: it goes to `onFault`, the caller receives 503 and tries again.
+ * @throws HoldfastError `unauthenticated` or `token_expired`, which the caller receives. Any other error means that
+ * the caller could not be checked: it goes to `onFault`, and the caller receives 503 and retries.
  * @example
  * const authenticate: Authenticate = async request => {
  *   const user = await sessions.find(request.headers.get('authorization') ?? '')

@@ -2,7 +2,7 @@ import type {Environment} from '../runtime/protocol/environment.ts'
 
 export type Pulse = {beat(): void; state(): 'ok' | 'not_started' | 'late'}
 
-/** Remembers when a repeated round last went through; late once it has missed three in a row and a margin. */
+/** Tracks when a periodic round last completed. The state is `late` after three missed rounds plus a margin of 10 s. */
 export function createPulse(environment: Environment, everyMs: number): Pulse {
   let last: number | null = null
   return {

@@ -1,16 +1,19 @@
 export type Rate = {perSecond: number; burst: number}
 export type RateLimits = {subject: Rate; tenant: Rate}
 
-/** Generous for people and devices, short of what one loop gone wrong would take from everybody else. */
+/** Well above what people and devices need, and low enough that one runaway loop cannot starve other callers. */
 export const standardRates: RateLimits = {
   subject: {perSecond: 100, burst: 1000},
   tenant: {perSecond: 2000, burst: 10_000},
 }
 
-/** So many requests may still come at once; refilled as time passes. */
+/** Token bucket: `left` requests may arrive at once, as of `at` (ms). It refills with time. */
 export type Bucket = {left: number; at: number}
 
-/** Pure: the bucket after one request at `now` (ms), and how long to wait (ms) if there was none left; 0 when taken. */
+/**
+ * Takes one request from the bucket at `now` (ms). Pure. Returns the new bucket and the wait in ms; 0 if the request
+ * may proceed.
+ */
 export function take(bucket: Bucket | undefined, rate: Rate, now: number): {bucket: Bucket; waitMs: number} {
   const passed = bucket ? Math.max(0, now - bucket.at) : 0
   const left = bucket ? Math.min(rate.burst, bucket.left + (passed * rate.perSecond) / 1000) : rate.burst
@@ -18,16 +21,17 @@ export function take(bucket: Bucket | undefined, rate: Rate, now: number): {buck
   return {bucket: {left, at: now}, waitMs: Math.ceil(((1 - left) * 1000) / rate.perSecond)}
 }
 
-/** Callers that are remembered; the longest unseen goes first, and its bucket was full again by then. */
+/** Maximum number of buckets. The least recently used is dropped first; by then it would be full again. */
 const remembered = 50_000
 
 /**
- * Buckets of this process by name; several processes together let through several times as much, as they can also bear.
- * That is on purpose. The limit keeps one caller from taking a process away from all others, and must work when the
- * database is what is overloaded; what must hold across processes (budgets of models, limits of operations) is counted
- * in the database. Measured on one Postgres with sixteen callers: a bucket a row, for subject and tenant, takes 1,250
- * requests a second to 700 and doubles their median time. Leases of fifty at a time cost nothing, but a process then
- * refuses while another sits on what is left, and who called is one more table to erase.
+ * Returns a rate limiter with the buckets of this process. It returns the wait in ms, 0 if the request may proceed.
+ *
+ * The limit is per process on purpose: it protects a process from a single caller and must work when the database is
+ * overloaded. Limits that must hold across processes (model budgets, operation limits) are counted in the database.
+ * Measured on one Postgres with sixteen callers: one bucket row per subject and tenant reduces 1,250 requests per
+ * second to 700 and doubles the median latency. Leases of fifty requests cost nothing, but one process then refuses
+ * requests while another holds unused ones, and the callers would be one more table to erase.
  */
 export function rateLimiter(now: () => number): (name: string, rate: Rate) => number {
   const buckets = new Map<string, Bucket>()

@@ -3,29 +3,29 @@ import {HoldfastError} from '../runtime/protocol/errors.ts'
 export type Days = {days: number}
 
 /**
- * How long each layer is kept: one rule a layer, in one place, enforced by the sweep. [RET-1] Time counts from the last
- * change. What is not said stays for ever: nothing but a rule and an erasure shortens a transcript. [LOG-1]
+ * Retention rule of each layer, enforced by the sweep. [RET-1] The period starts at the last change. Without a rule,
+ * data is kept forever: only a rule or an erasure shortens a transcript. [LOG-1]
  */
 export type Retention = {
-  /** Nothing of a connection is stored. */
+  /** Connections are never stored. */
   connections: 'not stored'
-  /** A session that rested this long is erased as a whole, with a tombstone, on devices too. */
+  /** A session without changes for this period is erased completely, with a tombstone, and on devices too. */
   transcripts: Days | 'for ever'
-  /** These are part of the transcript, or folded from it. */
+  /** Runs and documents are part of the transcript, or derived from it. */
   runs: 'with the transcript'
   documents: 'with the transcript'
-  /** What no event has named a day after it was brought goes sooner. */
+  /** A blob that no event references within a day of its upload is deleted earlier. */
   blobs: 'with the transcript'
-  /** Manifests are part of the transcript; debug records that are kept elsewhere may go sooner. */
+  /** Manifests are part of the transcript. Debug records that a layer stores elsewhere may expire earlier. */
   views: Days | 'with the transcript'
   tokenStreams: Days | 'with the transcript'
   memory: Days | 'for ever'
-  /** Ledger and approvals; they outlive their transcript, and are dropped only after it. */
+  /** Operation ledger and approvals. They outlive their transcript and are deleted only after it. */
   receipts: Days | 'for ever'
   audit: Days | 'for ever'
 }
 
-/** The rules that a layer beside the store may be under. */
+/** The rules that a data layer may use. */
 export type LayerRule = 'views' | 'tokenStreams' | 'memory'
 
 const standard: Retention = {
@@ -42,9 +42,9 @@ const standard: Retention = {
 }
 
 /**
- * Completes the rules that a host gives.
+ * Completes the given rules with the defaults.
  *
- * @throws HoldfastError `misconfigured` for days that are no positive number, and for receipts or audit that would go
+ * @throws HoldfastError `misconfigured` if days are not a positive number, or if receipts or audit would expire
  * before the transcript that they account for
  * @example
  * const retention = retentionOf({transcripts: {days: 90}, receipts: {days: 3650}})
@@ -60,12 +60,14 @@ export function retentionOf(given: Partial<Retention> = {}): Retention {
   return retention
 }
 
-/** Transcripts that are kept for ever may still be erased on request, and their receipts then have a time of their own. */
+/**
+ * Transcripts kept forever can still be erased on request, so receipts with a limited period are allowed beside them.
+ */
 function isShorter(rule: Days | string, than: Days | string): boolean {
   return typeof rule === 'object' && typeof than === 'object' && rule.days < than.days
 }
 
-/** The time before which a layer goes, in milliseconds; null when no time of its own ends it. */
+/** Returns the time (ms since 1970) before which records expire, or null if the rule sets no period. */
 export function cutoff(rule: Days | string, now: number): number | null {
   return typeof rule === 'object' ? now - rule.days * 86_400_000 : null
 }

@@ -9,7 +9,10 @@ import {
 import type {Owner} from './principal.ts'
 import type {SessionStore} from './storage/store.ts'
 
-/** What a branch at this event does not undo, with what its ancestors did after each branched off; null for a stranger. [RUN-6] */
+/**
+ * Returns the external effects that a branch at this event does not undo, including those of ancestors before each
+ * branch point. Null if the owner has no such session. [RUN-6]
+ */
 export async function effectsAfter(
   sessions: SessionStore,
   owner: Owner,
@@ -28,7 +31,7 @@ export async function effectsAfter(
   return {effects, missing: []}
 }
 
-/** However long the transcript is, only its effects are read. */
+/** Reads only effect events, so the cost does not depend on the length of the transcript. */
 async function effectEvents(sessions: SessionStore, owner: Owner, session: SessionId) {
   const events = []
   for (let after = 0; ; ) {

@@ -15,14 +15,14 @@ export type Sweeper = {
   retention: Retention
   memory: MemoryContext
   sweepFiles: ReturnType<typeof fileSweeper>
-  /** The clock has just jumped. */
+  /** True while the clock may be wrong after a jump. */
   inDoubt(): boolean
 }
 
-/** How much of each kind a round has ended or taken up. */
+/** Number of items of each kind that a round ended or started. */
 export type Swept = Retired & {due: number; erasures: number; files: number; generations: number; memory: number}
 
-/** One round of what only time brings about: whatever is due, what outlived its retention, erasures, open generations. */
+/** Runs one round of timed work: due work, retention, erasures, open generations, expired memory. */
 export async function sweepOnce({
   worker,
   eraser,
@@ -40,14 +40,17 @@ export async function sweepOnce({
   return {due, ...retired, erasures, files, generations, memory: inDoubt() ? 0 : await expireMemory(memory)}
 }
 
-/** A round that found nothing is not worth a line. */
+/** Logs the result of a round. Rounds without results are not logged. */
 export function tellSwept(log: Log, swept: Swept): void {
   const found = Object.entries(swept).filter(([, count]) => count > 0)
   if (found.length > 0)
     log('sweep.done', Object.fromEntries(found.map(([kind, count]) => [`holdfast.swept.${kind}`, count])))
 }
 
-/** Repeats `round` with `everyMs` between two, never two at once; returns a function that stops it and waits. */
+/**
+ * Repeats `round` with `everyMs` between the end of one and the start of the next. Returns a function that stops it
+ * and waits for the current round.
+ */
 export function repeat(
   round: () => Promise<void>,
   everyMs: number,

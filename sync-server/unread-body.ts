@@ -2,14 +2,14 @@ import {once} from 'node:events'
 import type {IncomingMessage} from 'node:http'
 import {setTimeout as wait} from 'node:timers/promises'
 
-/** A rest of a body that is read away, so that the connection can serve the next request. */
+/** Unread bytes up to this size are drained, so that the connection can serve the next request. */
 const smallBytes = 64 * 1024
 const drainMs = 500
 
 /**
- * Adds `connection: close` to an answer over HTTP/1.1 whose request has a large body that was not read: the rest of it
- * stands before the next request. The rest is read away for a moment, because a client that is still sending may lose the
- * answer when the connection ends.
+ * Adds `connection: close` to an HTTP/1.1 error response if a large part of the request body was not read: the unread
+ * part would precede the next request. Drains the body for up to `drainMs` first, because a client that is still
+ * sending may lose the response when the connection closes.
  */
 export async function closeAfterUnread(answer: Response, incoming: IncomingMessage): Promise<Response> {
   if (incoming.httpVersionMajor !== 1 || incoming.complete || answer.status < 400 || restOf(incoming) <= smallBytes) {

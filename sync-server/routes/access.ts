@@ -8,7 +8,7 @@ import type {App} from './http.ts'
 import {requireRole} from './require-role.ts'
 import {handle, nothingSchema, route} from './route.ts'
 
-/** Every token of the subject that was issued until now, or the one that is named by its id (`jti`). */
+/** Revokes one token by its id (`jti`), or all tokens of the subject issued until now. */
 export const revocationSchema = z.strictObject({
   subject: subjectIdSchema,
   token: nameSchema(200).optional(),
@@ -21,13 +21,13 @@ export const auditPageSchema = z.strictObject({
       tenant: tenantIdSchema,
       subject: subjectIdSchema,
       action: z.enum(auditActions),
-      /** Id of the record it is about. */
+      /** Id of the record that the entry is about. */
       about: z.string(),
       reason: z.string(),
       at: z.number(),
     }),
   ),
-  /** Where the next page begins, if there is one. */
+  /** Cursor of the next page, or null on the last page. */
   next: z.string().nullable(),
 })
 

@@ -4,7 +4,10 @@ import type {Principal} from '../principal.ts'
 import type {App} from './http.ts'
 import {handle, route} from './route.ts'
 
-/** Of all agents together, latest first; an older version stays published and is found by the runs pinned to it. */
+/**
+ * Maximum number of versions listed, over all agents, latest first. Unlisted versions stay published for runs pinned
+ * to them.
+ */
 const listedVersions = 1000
 
 const listAgents = route({

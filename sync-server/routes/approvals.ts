@@ -19,7 +19,7 @@ import type {Principal} from '../principal.ts'
 import type {App} from './http.ts'
 import {handle, route} from './route.ts'
 
-/** Decided ones are kept for ever; the inbox shows the latest. */
+/** Maximum number of approvals listed. Decided approvals are kept forever; the inbox shows the latest. */
 const listed = 500
 
 const readInbox = route({

@@ -70,7 +70,7 @@ const endApproverKey = route({
   errors: ['not_found'],
 })
 
-/** What makes somebody an approver beyond their token: roles lent to them, and the keys of their devices. */
+/** Registers the routes for delegated roles and for the approver keys of devices. */
 export function approverRoutes(app: App, authority: Authority, operatorRole: string): void {
   handle(app, listDelegations, async ({query: {subject}, principal}) => {
     const of = subject || principal.subject

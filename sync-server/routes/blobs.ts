@@ -36,7 +36,7 @@ export function blobRoutes(app: App, keeper: BlobKeeper): void {
     return {}
   })
 
-  // Whatever was put, a browser must take it for bytes: it may have been made to look like a page of this origin.
+  // Always served as an attachment of raw bytes: a blob may be crafted to look like a page of this origin.
   handle(app, getBlob, async ({params: {session, blob}, principal}, c) => {
     const bytes = await readBlob(keeper, principal, session, blob)
     const headers = {'content-type': 'application/octet-stream', 'content-disposition': 'attachment'}

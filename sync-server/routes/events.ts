@@ -28,7 +28,7 @@ const pullEvents = route({
   params: {session: sessionIdSchema},
   query: {
     after: digits('a sequence number').default('0').transform(Number),
-    /** What the page may hold; at least one event comes all the same. */
+    /** Maximum bytes of a page. A page contains at least one event even if it is larger. */
     bytes: digits('a number of bytes', 9).default(String(limits.bodyBytes)).transform(Number),
   },
   answers: {200: pageSchema},
@@ -37,7 +37,7 @@ const pullEvents = route({
 
 export function eventRoutes(app: App, authority: Authority, worker: DueWorker): void {
   handle(app, pushEvents, async ({params: {session}, body: {events}, principal}, c) => {
-    // A verdict would be for good, and what a person wrote would stay on the device.
+    // A verdict is final and would refuse what the person wrote. Refusing the request keeps the events on the device.
     if (isOfNewerDevice(c) && events.some(isOfNewerBuild)) throw newerDevice()
     const {verdicts, head, proposed} = await admitEvents(authority, principal, session, events)
     for (const key of proposed) worker.nudge({tenant: principal.tenant, name: 'operation', key})
@@ -48,7 +48,7 @@ export function eventRoutes(app: App, authority: Authority, worker: DueWorker): 
     const page = await authority.store.sessions.page(principal, session, after, undefined, bytes)
     if (!page) throw await goneError(authority.store, principal, session)
     const last = page.events.at(-1)?.seq ?? after
-    // Read before the events were: an event that committed in between may already be on this page.
+    // `head` was read before the events, so an event that committed in between may already be on this page.
     const head = Math.max(page.head, page.events.length > 0 ? last : 0)
     return {events: page.events, head, more: last < head}
   })

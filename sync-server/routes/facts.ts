@@ -34,7 +34,7 @@ const readSeveral = route({
   errors: ['deadline'],
 })
 
-/** Facts are read here and written nowhere: only an operation changes what they are about. [FACT-1] */
+/** Registers the read-only routes of facts. Only an operation changes what a fact describes. [FACT-1] */
 export function factRoutes(app: App, facts: FactSource): void {
   handle(app, readOne, async ({params: {key}, principal: {tenant, subject}}) => {
     const fact = await withDeadline('The fact source', factDeadlineMs, () => facts.read(key, {tenant, subject}))
@@ -68,7 +68,7 @@ async function answerFacts(facts: FactSource, {keys, known = {}}: FactsRequest, 
   })
 }
 
-/** A source that answers with no fact is at fault itself, not whoever asked. */
+/** An invalid fact is an error of the fact source, not of the caller. */
 function valid(key: string, {value, version}: FactValue) {
   const answer = factSchema.safeParse({key, value, version})
   if (!answer.success) throw new HoldfastError('internal', `The fact source answered "${key}" with no valid fact.`)

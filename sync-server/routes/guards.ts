@@ -11,7 +11,7 @@ import {type RateLimits, rateLimiter} from '../rate-limit.ts'
 import type {Store} from '../storage/store.ts'
 import type {Env} from './http.ts'
 
-/** A device of another protocol is told so before anything it sends is taken for something else. */
+/** Refuses a device of another protocol version before anything of its request is interpreted. */
 export function speaksProtocol(): MiddlewareHandler<Env> {
   return async (c, next) => {
     c.header(protocolHeader, String(protocolVersion))
@@ -27,7 +27,7 @@ export function speaksProtocol(): MiddlewareHandler<Env> {
   }
 }
 
-/** The body of a PUT is the bytes of a blob, that of anything else is JSON. */
+/** Limits the body size. A PUT carries the bytes of a blob, every other method JSON. */
 export function bodyWithinLimit(room: BodyRoom, jsonBytes: number = limits.bodyBytes): MiddlewareHandler<Env> {
   return bodyRoom(room, method => (method === 'PUT' ? limits.blobBytes : jsonBytes))
 }
@@ -43,7 +43,7 @@ export function authenticated(
     await next()
   }
 
-  /** A failure of the function itself says nothing about the caller, who must not be asked to sign in again for it. */
+  /** A failure of `authenticate` itself is no statement about the caller, who must not be asked to sign in again. */
   async function callerOf(request: Request): Promise<unknown> {
     try {
       return await authenticate(request)
@@ -65,8 +65,8 @@ function principalOf(caller: unknown, now: number): Principal {
 }
 
 /**
- * A device names the person whose records it holds. Its token or cookie may have changed since it asked, and nothing of
- * one person may be taken or shown in the name of another. [ID-6]
+ * Refuses a request whose person header differs from its caller. A device names the person whose records it holds;
+ * its token or cookie may have changed since, and records of one person must not be sent or shown as another. [ID-6]
  */
 export function forThatPerson(): MiddlewareHandler<Env> {
   return async (c, next) => {
@@ -79,8 +79,8 @@ export function forThatPerson(): MiddlewareHandler<Env> {
 }
 
 /**
- * A browser adds cookies to requests of any site. Only a request of our own client can carry our header across origins,
- * because the browser asks the server first.
+ * Protects against CSRF. A browser adds cookies to cross-site requests, but only our client can send the protocol
+ * header across origins, because that needs a preflight request.
  */
 export function noForgedCookies(): MiddlewareHandler<Env> {
   return async (c, next) => {
@@ -97,7 +97,7 @@ export function noForgedCookies(): MiddlewareHandler<Env> {
   }
 }
 
-/** Asked after every token that is valid: what was taken back must not work until it expires by itself. */
+/** Refuses revoked tokens. Checked for every valid token, since a revoked token must not work until it expires. */
 export function notRevoked({revocations}: Store, {now}: Environment): MiddlewareHandler<Env> {
   return async (c, next) => {
     const principal = c.get('principal')
@@ -112,7 +112,7 @@ export function notRevoked({revocations}: Store, {now}: Environment): Middleware
   }
 }
 
-/** One subject cannot use up its tenant, nor one tenant the server. */
+/** Limits the request rate per subject and per tenant. */
 export function withinRate(limits: RateLimits, environment: Environment): MiddlewareHandler<Env> {
   const wait = rateLimiter(environment.now)
   return async (c, next) => {

@@ -8,7 +8,7 @@ import {handle, route} from './route.ts'
 
 export type HealthParts = {
   store: StoreHealth
-  /** What the driver of operations and sweeps says of itself. */
+  /** State of the loop that runs operations and sweeps. */
   driver(): 'ok' | 'not_started' | 'late'
   metrics: {registry: Registry; authorise(request: Request): boolean | Promise<boolean>} | null
 }
@@ -53,8 +53,8 @@ const readMetrics = route({
 })
 
 /**
- * For whoever keeps the process running: `/healthz` says that it lives, `/readyz` that it can do its work, and if not,
- * which part cannot. Neither needs a token, and neither says more than that. `/metrics` answers only who may see it.
+ * Registers the health routes. `/healthz` reports that the process is alive; `/readyz` whether the server can do its
+ * work and which part cannot. Both are public and report nothing else. `/metrics` requires the host's authorisation.
  */
 export function healthRoutes(app: App, {store, driver, metrics}: HealthParts): void {
   handle(app, live, () => ({ok: true as const}))
@@ -67,7 +67,7 @@ export function healthRoutes(app: App, {store, driver, metrics}: HealthParts): v
 
   if (!metrics) return
   handle(app, readMetrics, async (_, c) => {
-    // The same as no such route: who may not see it need not know of it.
+    // Same response as for an unknown route, so that the existence of the route is not disclosed.
     if (!(await metrics.authorise(c.req.raw))) throw new HoldfastError('not_found', 'No such route.')
     c.header('cache-control', 'no-store')
     return c.text(metrics.registry.text(), 200, {'content-type': 'text/plain; version=0.0.4; charset=utf-8'})

@@ -37,11 +37,11 @@ export function statusOf(code: ErrorCode): Status {
   return statuses[code] ?? 500
 }
 
-/** What the caller is told of an error; a fault of ours keeps its words at home. */
+/** Converts an error to a response. The message of an internal fault is not disclosed. */
 export function errorAnswer(c: Context, error: unknown): Response {
   const known = error instanceof HoldfastError ? error : null
   const status = known ? statuses[known.code] : undefined
-  // Seconds, rounded up: a second too long costs less than another refusal.
+  // In seconds, rounded up: waiting a second too long costs less than another refusal.
   if (known?.code === 'rate_limited') c.header('retry-after', String(Math.ceil(Number(known.details.waitMs) / 1000)))
   if (known?.code === 'unavailable') return unavailableAnswer(c)
   if (known && status) return c.json({error: known.toBody()}, status)
@@ -51,7 +51,7 @@ export function errorAnswer(c: Context, error: unknown): Response {
 
 const retryAfterSeconds = 2
 
-/** What exactly cannot be reached, and where, is nobody's business but the operator's. */
+/** The response does not disclose which dependency is unreachable; only the operator may know. */
 function unavailableAnswer(c: Context): Response {
   const message = 'The server cannot reach what it needs for this at the moment. Try again in a few seconds.'
   const error = new HoldfastError('unavailable', message, {details: {waitMs: retryAfterSeconds * 1000}})
@@ -59,7 +59,7 @@ function unavailableAnswer(c: Context): Response {
   return c.json({error: error.toBody()}, 503)
 }
 
-/** True for what is worth telling the operator: everything that is not the caller's own doing. */
+/** True for errors that the operator should see: all that are not caused by the caller. */
 export function isFault(error: unknown): boolean {
   return !(error instanceof HoldfastError) || statuses[error.code] === undefined
 }
@@ -70,19 +70,19 @@ export async function readBody<Schema extends z.ZodType>(c: Ctx, schema: Schema)
   throw onlyUnknownFields(body.error) && isOfNewerDevice(c) ? newerDevice() : badInput('body', body.error)
 }
 
-/** True when the sender says that it speaks a later revision of the protocol than this server. */
+/** True if the sender speaks a later revision of the protocol than this server. */
 export function isOfNewerDevice(c: Ctx): boolean {
   const revision = c.req.header(revisionHeader) ?? ''
   return /^\d{1,9}$/.test(revision) && Number(revision) > wireRevision
 }
 
-/** No verdict on what was sent: the device keeps it until the server is updated. */
+/** The error for a newer device. It is not a verdict: the device keeps its events until the server is updated. */
 export function newerDevice(): HoldfastError {
   const message = `The device writes a later revision of the protocol than this server reads, ${wireRevision}. Update the server first.`
   return new HoldfastError('version_mismatch', message, {details: {revision: wireRevision}})
 }
 
-/** Decoded loosely, a byte that is no UTF-8 would be stored as another text than was sent. [LOG-5] */
+/** Decodes strictly: a lenient decoder would store invalid UTF-8 as a different text than was sent. [LOG-5] */
 function textOf(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder('utf-8', {fatal: true}).decode(bytes)
@@ -106,8 +106,8 @@ function badBody(expected: string): HoldfastError {
 }
 
 /**
- * Far beyond what any value may have, whose own bound names the field. It is looked at in the text, since whatever walks
- * the value afterwards may run out of stack.
+ * Maximum nesting of a JSON body, far above the limit of any value, whose own check names the field. Checked on the
+ * text, because recursive code on the parsed value could overflow the stack.
  */
 const bodyLevels = 1000
 

@@ -30,8 +30,9 @@ export type LiveOptions = {
 }
 
 /**
- * One stream a device. It listens before it says hello, so what commits after the device's first pull is never missed;
- * it ends when the token does, because nobody would notice later that the caller may no longer listen. [SYNC-3]
+ * Registers the live stream, one per device. It subscribes before it sends `hello`, so no commit after the device's
+ * first pull is missed. It ends when the token expires, because the caller is not authenticated again during the
+ * stream. [SYNC-3]
  */
 export function liveRoutes(app: App, options: LiveOptions): void {
   const enter = streamCounter(options.streams)
@@ -82,9 +83,9 @@ async function send(stream: SSEStreamingApi, message: LiveMessage): Promise<void
   await stream.writeSSE({event: message.type, data: JSON.stringify(message)})
 }
 
-/** What this principal may hear of; everything else passes by unsaid. [ID-4] */
+/** Returns the message that this principal may receive for a poke, or null. [ID-4] */
 function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessage | null {
-  // As on a new stream: whoever hears it looks at everything again.
+  // As on a new stream: `hello` makes the device pull everything.
   if (poke.type === 'missed') return {type: 'hello'}
   if (poke.tenant !== tenant) return null
   switch (poke.type) {
@@ -98,7 +99,7 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
       return poke.subject === subject ? {type: 'memory'} : null
     case 'erased':
       return poke.subject === subject ? {type: 'erased'} : null
-    // It asks with its token again then, and hears that it is over.
+    // The device then authenticates again and is refused.
     case 'revoked':
       return poke.subject === subject ? {type: 'expired'} : null
     case 'fact':
@@ -106,7 +107,10 @@ function messageFor({tenant, subject, roles}: Principal, poke: Poke): LiveMessag
   }
 }
 
-/** A later poke about the same thing replaces an earlier one, so a slow reader costs one message a thing. [SYNC-6] */
+/**
+ * Key under which a later message replaces an earlier one, so that a slow reader costs at most one message per key.
+ * [SYNC-6]
+ */
 function keyOf(message: LiveMessage): string {
   switch (message.type) {
     case 'head':

@@ -1,12 +1,15 @@
-/** Holds the latest message under each key until somebody takes them. */
+/** A queue that holds only the latest message of each key. */
 export type Mailbox<T> = {
   post(key: string, message: T): void
-  /** Everything waiting, as soon as there is something; empty after `ms` without, 'closed' once closed. */
+  /**
+   * Removes and returns all messages, waiting up to `ms` for the first. Empty after the timeout, 'closed' once
+   * closed.
+   */
   take(ms: number): Promise<T[] | 'closed'>
   close(): void
 }
 
-/** Longest delay that a timer takes; a longer one would fire at once. */
+/** Maximum delay of a timer in ms. Node fires a longer one immediately. */
 const longestTimerMs = 2 ** 31 - 1
 
 export function mailbox<T>(): Mailbox<T> {

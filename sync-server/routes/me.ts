@@ -10,7 +10,7 @@ const readMe = route({
   answers: {200: meAnswerSchema},
 })
 
-/** Devices never read a token: this is how they learn whose records they may keep. [ID-6] */
+/** Registers the route by which a device learns whose records it may keep. Devices never parse a token. [ID-6] */
 export function meRoutes(app: App): void {
   handle(app, readMe, ({principal: {tenant, subject}}) => ({tenant, subject}))
 }

@@ -52,7 +52,7 @@ const recall = route({
   answers: {200: recallAnswerSchema},
 })
 
-/** Every route is the caller's own memory; there is no way to name somebody else's. [ID-4] */
+/** Registers the routes of the caller's own memory. No route can name another subject. [ID-4] */
 export function memoryRoutes(app: App, context: MemoryContext): void {
   handle(app, proposeMemory, async ({body: {proposals}, principal}) => ({
     verdicts: await admitProposals(context, principal, proposals),

@@ -25,7 +25,10 @@ const listModels = route({
   answers: {200: modelListSchema},
 })
 
-/** Ends the answer after so many milliseconds, whatever is still to come: a proxy may pass it on only then. [SYNC-8] */
+/**
+ * Ends the response after this many milliseconds, even if parts remain: a buffering proxy may forward it only then.
+ * [SYNC-8]
+ */
 const boundedFor = digits('milliseconds', 6).transform(Number).optional()
 
 const askModel = route({
@@ -51,12 +54,13 @@ const resumeModel = route({
   errors: ['not_found', 'model_failed'],
 })
 
-/** Milliseconds after which a stream without a part begins all the same: a device waits 15 s for a first sign. */
+/** Milliseconds to wait for the first part before the stream starts. A device waits 15 s for the first byte. */
 const firstPartMs = 5000
 
 /**
- * The model gateway: the server holds the keys, the device sends a prompt and gets the parts of one generation, each
- * with its number as the event's id. Whoever lost the connection asks again under the same key, or for what follows.
+ * Registers the routes of the model gateway. Provider keys stay on the server; the device sends a prompt and receives
+ * the parts of one generation, each with its number as the event id. After a lost connection the device repeats the
+ * call with the same key, or resumes after the last part it has.
  */
 export function modelRoutes(app: App, models: Models, gateway: ModelGateway, heartbeatMs: number): void {
   handle(app, listModels, () => ({
@@ -86,7 +90,7 @@ function leavingSignal(c: Ctx): AbortController {
 type Parts = AsyncGenerator<NumberedPart>
 type Next = IteratorResult<NumberedPart>
 
-/** A monotonic time; without a bound, never. */
+/** Monotonic end time in ms; infinite without a limit. */
 function endOf(forMs: number | undefined): number {
   return forMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + forMs
 }
@@ -101,7 +105,7 @@ async function stream(
 ): Promise<Response> {
   const left = () => Math.max(0, endsAt - performance.now())
   const first = parts.next()
-  // A call that fails at once is told by its status, as any other refusal.
+  // A call that fails before the stream starts is reported by its HTTP status.
   failAtOnce(await within(Math.min(firstPartMs, left()), first))
   const answer = streamSSE(c, async out => {
     out.onAbort(() => leaving.abort())

@@ -5,8 +5,8 @@ import {type App, type Env, errorAnswer} from './http.ts'
 import {routesOf} from './route.ts'
 
 /**
- * Answers a request that no route takes: 405 with `Allow` when its path has routes of other methods, 404 otherwise. The
- * methods come from the declared routes, so a new route needs nothing here.
+ * Handles a request that matches no route: 405 with `Allow` if the path has routes of other methods, 404 otherwise.
+ * The methods come from the declared routes.
  */
 export function noRoute(app: App): NotFoundHandler<Env> {
   const methods = new TrieRouter<string>()
@@ -14,7 +14,7 @@ export function noRoute(app: App): NotFoundHandler<Env> {
   return c => {
     const allowed = [...new Set(methods.match('ALL', c.req.path)[0].map(([method]) => method))].sort()
     if (allowed.length === 0) return errorAnswer(c, new HoldfastError('not_found', 'No such route.'))
-    // Hono answers HEAD by the route of GET.
+    // Hono serves HEAD by the GET route.
     if (allowed.includes('GET')) allowed.push('HEAD')
     const expected = `expected ${allowed.join(' or ')}`
     const details = {what: 'method', issues: [{field: '', expected}]}

@@ -12,11 +12,13 @@ const readDocument = route({
   open: true,
 })
 
-/** Asked without a token: it tells what this build can do, which its source tells as well, and nothing of anybody. */
+/**
+ * Registers the public route of the OpenAPI document. It describes this build only and contains no data of a tenant.
+ */
 export function openApiRoutes(app: App): void {
   let document: OpenApiDocument | null = null
   handle(app, readDocument, () => {
-    // Not before the first question: by then every route is registered.
+    // Created on the first request, when every route is registered.
     document ??= openApiDocument(routesOf(app))
     return document
   })

@@ -59,7 +59,7 @@ async function findPassport(sessions: SessionStore, owner: Owner, run: RunId): P
   return passport?.branch && standing ? {...passport, branch: {...passport.branch, standing}} : passport
 }
 
-/** Control state knows the latest run only; what an earlier one was is folded from the log, as it last stood. [ID-5] */
+/** Control state covers the latest run only, so the passport of an earlier run is folded from the log. [ID-5] */
 async function earlierPassport(
   sessions: SessionStore,
   owner: Owner,

@@ -4,35 +4,40 @@ import {type ErrorCode, parse} from '../../runtime/protocol/errors.ts'
 import type {Principal} from '../principal.ts'
 import {type App, type Ctx, type Env, readBody} from './http.ts'
 
-/** What is not JSON: its media type, what it holds in words, and the schema of the data of each event or line in it. */
+/** Non-JSON content: its media type, a description, and the schema of the data of each event or line. */
 export type Media = {readonly mediaType: string; readonly description: string; readonly data?: z.ZodType}
 type Content = z.ZodType | Media
 type Fields = Readonly<Record<string, z.ZodType>>
 
 /**
- * A route told once: its handler gets what is declared here, the document says it, and the tests hold every answer
- * against it. Only what is common to all routes (token, protocol, rates) is not said again.
+ * The declaration of a route. The handler receives parsed values of these types, the OpenAPI document is created from
+ * it, and the tests check every response against it. What all routes share (token, protocol, rates) is not declared.
  */
 export type Route = {
-  /** Names it in the document and in clients made from it. */
+  /** The operation id in the document and in generated clients. */
   readonly name: string
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** In Hono's pattern; every `:name` has its schema in `params`, under which name an error tells of it. */
+  /** In Hono's pattern. Every `:name` has a schema in `params`; errors use that name. */
   readonly path: string
-  /** One sentence. */
+  /** One sentence, shown in the document. */
   readonly summary: string
   readonly params?: Fields
   readonly query?: Fields
   readonly body?: Content
-  /** By status. What does not come as JSON is answered as a `Response`, and so is any other status than 200. */
+  /** Content by status. For non-JSON content and for any status other than 200, the handler returns a `Response`. */
   readonly answers: {readonly 200: Content; readonly [status: number]: Content}
-  /** Beyond those of `errorsOf` that any such route may give. */
+  /** Error codes in addition to those that `errorsOf` gives every such route. */
   readonly errors?: readonly ErrorCode[]
-  /** Asked without a token. */
+  /** Does not require a token. */
   readonly open?: true
 }
 
-/** @example const readThing = route({name: 'readThing', method: 'GET', path: '/v1/things/:thing', …}) */
+/**
+ * Declares a route and keeps its literal types.
+ *
+ * @example
+ * const readThing = route({name: 'readThing', method: 'GET', path: '/v1/things/:thing', …})
+ */
 export function route<const R extends Route>(declared: R): R {
   return declared
 }
@@ -45,13 +50,13 @@ type Other<R extends Route> = [Exclude<keyof R['answers'], 200>] extends [never]
 export type Asked<R extends Route> = {
   readonly params: Values<R['params']>
   readonly query: Values<R['query']>
-  /** Parsed; undefined when none is declared or it is no JSON. */
+  /** The parsed body; undefined if none is declared or it is not JSON. */
   readonly body: Value<R['body']>
   readonly principal: R['open'] extends true ? undefined : Principal
 }
 type Answered<R extends Route> = Answer<R['answers'][200]> | Other<R>
 
-/** Registers the handler under what is declared: it is called only with values that were parsed. */
+/** Registers a handler for a declared route. It is called with parsed values only. */
 export function handle<R extends Route>(
   app: App,
   declared: R,
@@ -71,7 +76,7 @@ export function handle<R extends Route>(
   app.on(declared.method, declared.path, Object.assign(handler, {declared}))
 }
 
-/** Below this, compressing costs more than it saves; the length is said, so that nobody does. */
+/** Smaller responses are not worth compressing. Hono's compression skips a response with a small content-length. */
 const smallBytes = 1024
 
 function jsonAnswer(c: Ctx, answered: unknown): Response {
@@ -86,7 +91,7 @@ function parseEach(fields: Fields, given: (name: string) => string | undefined):
   return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, parse(schema, given(name), name)]))
 }
 
-/** Every route that was registered with `handle`, in order. */
+/** Returns every route registered with `handle`, in order. */
 export function routesOf(app: Pick<App, 'routes'>): Route[] {
   return app.routes.flatMap(({handler}) => (isDeclared(handler) ? [handler.declared] : []))
 }
@@ -95,7 +100,7 @@ function isDeclared(handler: Handler<Env>): handler is Handler<Env> & {declared:
   return 'declared' in handler
 }
 
-/** Every code that an answer of this route may carry. */
+/** Returns every error code that a response of this route may carry. */
 export function errorsOf({params, query, body, open, errors = []}: Route): ErrorCode[] {
   const guards: ErrorCode[] = [
     'unauthenticated',
@@ -110,24 +115,27 @@ export function errorsOf({params, query, body, open, errors = []}: Route): Error
   return [...new Set<ErrorCode>([...input, ...size, ...(open ? [] : guards), ...errors, 'internal'])]
 }
 
-/** An answer that only says that it was done. */
+/** A response without content. */
 export const nothingSchema = z.strictObject({})
 
-/** Headers by which proxies are asked to pass a stream on as it comes. `no-transform` also keeps it uncompressed. [SYNC-8] */
+/**
+ * Sets headers that ask proxies to forward a stream without buffering. `no-transform` also prevents compression.
+ * [SYNC-8]
+ */
 export function unbuffered(stream: Response): Response {
   stream.headers.set('x-accel-buffering', 'no')
   stream.headers.set('cache-control', 'no-store, no-transform')
   return stream
 }
 
-/** A comment of 4 KiB, which fills the buffer of a proxy that passes nothing on before it is full. */
+/** An SSE comment of 4 KiB, which fills the buffer of a proxy that forwards only full buffers. */
 export const padding = `:${' '.repeat(4096)}\n\n`
 
 export function eventStream(description: string, data: z.ZodType): Media {
   return {mediaType: 'text/event-stream', description, data}
 }
 
-/** A number in a path or a query. */
+/** Schema of a decimal number in a path or query. It stays a string. */
 export function digits(expected: string, most = 15) {
   return z.string().regex(new RegExp(`^\\d{1,${most}}$`), `expected ${expected}`)
 }

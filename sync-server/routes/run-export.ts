@@ -26,7 +26,7 @@ const exportOne = route({
   errors: ['not_found', 'too_large'],
 })
 
-/** The run as one file, for whoever may read its passport. [OBS-2] */
+/** Registers the export of a run as one file, for callers who may read its passport. [OBS-2] */
 export function runExportRoutes(app: App, store: Store, environment: Environment): void {
   handle(app, exportOne, async ({params: {run}, principal}, c) => {
     const file = await exportRun(store, principal, run, environment.now())
@@ -56,7 +56,7 @@ async function exportRun(store: Store, owner: Owner, run: RunId, exportedAt: num
   })
 }
 
-/** The log of the session, up to the first event of the run after this one. */
+/** Reads the log of the session up to the first event of the next run. */
 async function logUntilOver(sessions: SessionStore, owner: Owner, session: SessionId, run: RunId) {
   const events: LoggedEvent[] = []
   let started = false
@@ -70,13 +70,13 @@ async function logUntilOver(sessions: SessionStore, owner: Owner, session: Sessi
       if (started) return {events, head: page.head}
       started = event.run === run
     }
-    // What committed after the head was read is in the file too, so the head must not be older than it.
+    // The file contains events that committed after the head was read, so take the head from the last event.
     if (page.events.length === 0) return {events, head: events.at(-1)?.seq ?? 0}
     if (events.length > exportedEvents) throw tooLong()
   }
 }
 
-/** Looks in the ancestors, nearest first, for what the branch's steps were shown. */
+/** Reads from the ancestors, nearest first, the events that the steps of the branch were shown. */
 async function inherited(
   sessions: SessionStore,
   owner: Owner,

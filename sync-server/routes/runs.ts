@@ -42,9 +42,9 @@ const wake = route({
 })
 
 /**
- * Cancel and retry for whoever has no device, like an operator's script: a person's event in the caller's own name, so
- * that every device and every record shows who said it. A retry is then performed by the holder of custody. [RUN-5, RUN-7]
- * A wake is the outside world's: what a run sleeps for has come.
+ * Registers cancel, retry and wake for callers without a device, such as an operator's script. Cancel and retry
+ * append an event in the caller's own name, so that every record shows who requested it. The holder of custody
+ * performs a retry. [RUN-5, RUN-7] A wake reports that the external event a run sleeps for has occurred.
  */
 export function runRoutes(app: App, authority: Authority): void {
   handle(app, cancel, asked => command(authority, asked, 'run.cancelled'))

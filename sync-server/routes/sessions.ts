@@ -4,7 +4,7 @@ import type {Authority} from '../authority/authority.ts'
 import type {App} from './http.ts'
 import {handle, route} from './route.ts'
 
-/** More sessions than this are found by their id only. */
+/** Maximum number of sessions listed. Further sessions can be read by id. */
 const listedSessions = 1000
 const listedPurges = 1000
 
@@ -19,7 +19,7 @@ const listSessions = route({
 
 export function sessionRoutes(app: App, {store, environment}: Authority): void {
   handle(app, listSessions, async ({query: {device}, principal: owner}) => {
-    // From here on it may hold copies, so from here on it is waited for.
+    // From now on the device may hold copies, so an erasure must wait for its purge.
     if (device) await store.devices.seen(owner, device, environment.now())
     const erased = device ? await store.devices.toPurge(owner, device, listedPurges) : []
     const redactions = device ? await store.devices.toRedact(owner, device, listedPurges) : []

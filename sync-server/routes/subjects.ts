@@ -48,7 +48,7 @@ export function subjectRoutes(app: App, eraser: Eraser): void {
           await out.write(line)
         }
       } catch (error) {
-        // The file has no last line then, by which its reader knows.
+        // The stream then ends without its last line, which tells the reader that the file is incomplete.
         eraser.onFault(error)
       }
     })

@@ -28,7 +28,7 @@ const readUsage = route({
 
 type UsageParts = {store: Store; budgets: TenantBudgets; environment: Environment; operatorRole: string}
 
-/** What models took and what came of it: one's own, or all of the tenant for holders of the operator's role. */
+/** Registers the usage of models and the outcome of runs: the caller's own, or the whole tenant's for operators. */
 export function usageRoutes(app: App, {store, budgets, environment, operatorRole}: UsageParts): void {
   handle(app, readUsage, async ({query: asked, principal}) => {
     const {scope} = asked
@@ -71,7 +71,7 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
   }
 }
 
-/** A budget is the tenant's: everybody in it may see how much is left, whoever took the rest. */
+/** Budgets belong to the tenant: every member may see what remains, whoever used the rest. */
 async function limitsUsed(
   {modelCalls}: Store,
   budgets: TenantBudgets,
