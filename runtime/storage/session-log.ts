@@ -53,9 +53,9 @@ const nothing: Follow = () => []
 const backlog = {paceMs: 100, looks: 20}
 
 /**
- * The one writer of one session on this device. Everything goes through its queue: decide with the shared code, store
- * in one transaction, and only then change the state in memory and tell listeners: a failed write leaves both as they
- * were. The state in memory is a cache of the stored record, never a truth of its own.
+ * The only writer of a session on this device. All writes are serialised: decide, store in one transaction, then update
+ * the state in memory and notify listeners. A failed write changes nothing. The state in memory is a cache of the stored
+ * record.
  */
 export class SessionLog {
   readonly id: SessionId
@@ -93,7 +93,7 @@ export class SessionLog {
     return this.#erased
   }
 
-  /** Resolves when nothing under way can write to this session any more: what comes later is refused. */
+  /** Resolves after all pending writes. Later writes are refused. */
   retire(erased: ErasedSession): Promise<void> {
     return this.#exclusively(async () => {
       this.#erased = erased
@@ -156,15 +156,15 @@ export class SessionLog {
   }
 
   /**
-   * Appends all drafts or none; resolves when they are durable. A draft that brings its own id is stored once however
-   * often it comes. [LOG-1, LOG-3, LOG-6] What `follow` says of the state that they lead to commits with them, so that
-   * the beginning of the next step does not cost a transaction of its own; what is refused of it is simply not there.
+   * Appends all drafts or none. Resolves when they are durable. A draft with its own id is stored only once. [LOG-1, LOG-3,
+   * LOG-6] The drafts that `follow` returns for the new state commit in the same transaction, which saves one for the next
+   * step. If they are refused, only they are omitted.
    *
    * @throws HoldfastError `refused` or `stale_epoch` when the state does not allow it, `bad_input` naming the field
    */
   async append(actor: Actor, drafts: readonly Draft[], follow = nothing): Promise<void> {
     await this.#roomInBacklog()
-    // What is decided before the transaction begins keeps nobody else waiting for the database.
+    // Decide before the transaction begins, so that it holds the database for less time.
     await this.#exclusively(async () => {
       const fresh = await this.#withoutRepeats(this.store, by(actor, drafts))
       if (fresh.length === 0) return
@@ -240,9 +240,9 @@ export class SessionLog {
   }
 
   /**
-   * A database that was restored from an older copy has given numbers again that the server knows of other events. What
-   * is pending gets the next free ones, in the same order: the server has none of it, and nothing else names it by number.
-   * [LOG-2, LOG-9]
+   * Assigns new device sequences to the pending events, in the same order. A database that was restored from an older copy
+   * reuses numbers that the server has for other events. Renumbering is safe: the server has no pending event, and events
+   * refer to each other by id. [LOG-2, LOG-9]
    */
   renumber(): Promise<void> {
     return this.#exclusively(async () => {
@@ -277,8 +277,8 @@ export class SessionLog {
   }
 
   /**
-   * What moved custody has cut off will never be confirmed. It is kept apart at once, as a whole, so that nobody builds on
-   * it and the person can choose what becomes of it. [CUS-4, SYNC-2]
+   * Sets aside pending events that were fenced off when custody moved. They can never be confirmed, so no later event may
+   * depend on them. The person can choose what happens to them. [CUS-4, SYNC-2]
    */
   async #setAside(unit: UnitOfWork, fresh: readonly LoggedEvent[]): Promise<void> {
     const before = this.#record.confirmed
@@ -297,7 +297,7 @@ export class SessionLog {
     })
   }
 
-  /** Slows whoever writes faster than the server takes, and says so when it takes nothing at all. [SYNC-6] */
+  /** Applies back-pressure: waits while the backlog is full, and throws if the server accepts nothing. [SYNC-6] */
   async #roomInBacklog(): Promise<void> {
     for (let looks = 0; this.#pendingCount >= this.backlogLimit; looks++) {
       if (looks === backlog.looks) {
