@@ -13,15 +13,18 @@ import {branchesOf} from './purge.ts'
 export async function redact(
   store: DeviceStore,
   order: RedactionOrder,
-  open: (session: SessionId) => Promise<Pick<SessionLog, 'dropWords' | 'erased'>>,
+  open: (session: SessionId) => Promise<Pick<SessionLog, 'beginRedaction' | 'dropWords' | 'erased'>>,
 ): Promise<void> {
   const here = new Set((await store.sessions()).map(({id}) => id))
   const sessions = order.sessions.filter(id => here.has(id))
+  const branches = await branchesOf(store, sessions)
+  // Also of sessions that are not here yet: their first page may be on its way.
+  for (const session of [...branches, ...order.sessions]) await (await open(session)).beginRedaction()
   const said: Said[] = []
   for (const session of sessions) {
     said.push(...saidBy(await store.asOf(session, Number.MAX_SAFE_INTEGER, sayingKinds), order.saidBy))
   }
-  for (const session of [...(await branchesOf(store, sessions)), ...sessions]) {
+  for (const session of [...branches, ...sessions]) {
     const log = await open(session)
     if (!log.erased) await log.dropWords(order.saidBy, said)
   }

@@ -63,6 +63,7 @@ export class SessionLog {
   #queue: Promise<unknown> = Promise.resolve()
   #erased: ErasedSession | null
   #pendingCount = 0
+  #redactions = 0
   readonly #listeners = new Set<() => void>()
 
   private constructor(
@@ -113,6 +114,18 @@ export class SessionLog {
         return next
       })
       this.#become(record)
+    })
+  }
+
+  /** Counts redactions. An answer of the server that was asked for under an earlier count may hold erased words. */
+  get redactions(): number {
+    return this.#redactions
+  }
+
+  /** Call before the words to remove are read: earlier answers are stored before this resolves, or never. [RET-2] */
+  beginRedaction(): Promise<void> {
+    return this.#exclusively(async () => {
+      this.#redactions += 1
     })
   }
 
@@ -219,9 +232,13 @@ export class SessionLog {
     this.#become(next)
   }
 
-  /** Folds confirmed events that follow the head, in order; what is already here is skipped, a gap ends the batch. [SYNC-3] */
-  receive(events: readonly Envelope[]): Promise<void> {
+  /**
+   * Folds confirmed events that follow the head, in order; what is already here is skipped, a gap ends the batch. [SYNC-3]
+   * `askedAt`: the count of redactions before the request; if there was one since, nothing is stored. [RET-2]
+   */
+  receive(events: readonly Envelope[], askedAt?: number): Promise<void> {
     return this.#exclusively(async () => {
+      if (askedAt !== undefined && askedAt !== this.#redactions) return
       const fresh = followOn(events, this.head).map(readStored)
       if (fresh.length === 0) return
       const next = await this.store.transaction(async unit => {

@@ -37,6 +37,7 @@ export async function syncSession(
   let sentAgain = false
   let renumbered = 0
   for (;;) {
+    const {redactions} = log
     const events = untilBlobs(await store.pending(log.id, limits.batchEvents))
     const batch = withinBytes(events.map(asStored), pace.bytes)
     if (batch.length === 0) break
@@ -54,7 +55,7 @@ export async function syncSession(
       sentAgain = true
       continue
     }
-    await log.receive(acceptedInOrder(batch, verdicts))
+    await log.receive(acceptedInOrder(batch, verdicts), redactions)
     // First what the server judged by, then its verdicts: else the loop would try the same again in between.
     if (log.head < head) await pullSession(link, log, pace)
     if (isSetBack(verdicts) && renumbered < mostRenumbered) {
@@ -87,10 +88,12 @@ export function pullPage(link: ServerLink, log: SessionLog, pace = new LinePace(
 }
 
 async function pullNewPage(link: ServerLink, log: SessionLog, pace: LinePace): Promise<boolean> {
-  const before = log.head
+  const {head: before, redactions} = log
   const page = await pace.measure(() => link.pull(log.id, before, pace.bytes))
   if (page.head < before) throw serverBehind()
-  await log.receive(page.events)
+  await log.receive(page.events, redactions)
+  // The page may hold words that were erased meanwhile, so it was not stored.
+  if (log.redactions !== redactions) return true
   // A server that reports "more" but sends nothing new must not cause a loop.
   return page.more && log.head > before
 }

@@ -102,3 +102,70 @@ test('[RET-3] a rejection that a device had not pushed when its words were erase
   await bea.close()
   await database.close()
 })
+
+test('[RET-2] a page that was fetched before the erasure and arrives after it brings no words back', async () => {
+  const words = 'Kamm-Wachtelweizen'
+  const dataDir = join(folder, 'cleo')
+  const database = await openNodeDatabase({dataDir})
+  let [hold, held] = [false, false]
+  let release = () => {}
+  const gate = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const after = async (method: string, path: string, response: Response) => {
+    if (!hold || method !== 'GET' || !path.includes('/events') || !(await response.clone().text()).includes(words))
+      return
+    held = true
+    await gate
+  }
+  const cleo = await openDevice({db: database.db, shop, subject: 'cleo', model, faults: {after}})
+  const session = await cleo.sessions.openSession({agent: 'desk'})
+  await session.send('Refund A17.')
+  await until(session, waits)
+  hold = true
+  await reject('lin', words)
+  await expect.poll(() => held).toBe(true)
+  const erased = await call<ErasureReceipt>('lin', '/v1/erasures', {subject: 'lin'})
+  await expect.poll(async () => (await receiptOf('lin', erased)).outstanding.devices).toEqual([])
+  release()
+  const view = await until(session, ({status, pending}) => status === 'completed' && pending === 0)
+  expect(JSON.stringify(view)).toContain('These words were erased.')
+  expect(await tablesWith(database.db, words)).toEqual([])
+  expect(await filesWith(dataDir, words)).toEqual([])
+  await cleo.close()
+  await database.close()
+})
+
+test('[RET-2] a result whose push is answered after the erasure is confirmed without the words', async () => {
+  const words = 'Feld-Wachtelweizen'
+  const dataDir = join(folder, 'dora')
+  const database = await openNodeDatabase({dataDir})
+  let held = false
+  let release = () => {}
+  const gate = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const hold = {events: false}
+  const after = async (method: string, path: string) => {
+    if (!hold.events || method !== 'POST' || !path.endsWith('/events')) return
+    held = true
+    await gate
+  }
+  const dora = await openDevice({db: database.db, shop, subject: 'dora', model, faults: {after}})
+  const session = await dora.sessions.openSession({agent: 'desk'})
+  await session.send('Refund A17.')
+  await until(session, waits)
+  hold.events = true
+  await reject('luz', words)
+  await expect.poll(() => held).toBe(true)
+  expect(await tablesWith(database.db, words)).not.toEqual([])
+  const erased = await call<ErasureReceipt>('luz', '/v1/erasures', {subject: 'luz'})
+  await expect.poll(async () => (await receiptOf('luz', erased)).outstanding.devices).toEqual([])
+  release()
+  const view = await until(session, ({status, pending}) => status === 'completed' && pending === 0)
+  expect(view.rejected).toBe(0)
+  expect(await tablesWith(database.db, words)).toEqual([])
+  expect(await filesWith(dataDir, words)).toEqual([])
+  await dora.close()
+  await database.close()
+})
