@@ -22,10 +22,11 @@ import {forgedKinds, rejected, type Screened, screenEvents} from './screen-event
 export type Admission = PushAnswer & {proposed: OperationId[]}
 
 /**
- * Admits a batch in one transaction under the session's lock, a verdict for each event; consequences (voided
- * operations) commit with the event that has them. [SYNC-1, LOG-2, LOG-3, RUN-4]
+ * Admits a batch of events in one transaction under the session lock and returns a verdict per event. Consequences,
+ * such as voided operations, commit in the same transaction. [SYNC-1, LOG-2, LOG-3, RUN-4]
  *
- * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's, `erased` for one that was
+ * @throws HoldfastError `not_found` for a session that does not exist or belongs to another subject, `erased` for an
+ * erased one
  */
 export async function admitEvents(
   authority: Authority,
@@ -57,7 +58,7 @@ export async function admitEvents(
   return {verdicts, head, proposed}
 }
 
-/** One entry a batch, so that a device cannot fill the audit faster than it may push. [APP-2] */
+/** Writes one audit entry per batch, so that a device cannot fill the audit faster than it may push. [APP-2] */
 async function auditForged(
   {store, environment}: Authority,
   {tenant, subject}: Principal,
@@ -77,7 +78,7 @@ async function auditForged(
   })
 }
 
-/** What a device brings from before its subject was erased would bring part of it back. [RET-3] */
+/** Events that a device recorded before its subject was erased would restore part of the erased data. [RET-3] */
 async function refuseStaleDevice(
   {store}: Authority,
   principal: Principal,
@@ -89,8 +90,9 @@ async function refuseStaleDevice(
 }
 
 /**
- * A session that was to be opened in this batch, by an event that cannot be read, is unknown too: then the device needs
- * to hear which event is at fault. Nothing here depends on whether the session exists for somebody else. [ID-4]
+ * Returns the verdicts for a session that does not exist. An unreadable opening event also leaves the session
+ * unknown; the device then needs the verdict that names the event. The response must not depend on whether the
+ * session exists for another subject. [ID-4]
  */
 function unknownSession(screened: readonly Screened[]): Admission {
   const error = new HoldfastError('not_found', 'No such session.')
@@ -123,7 +125,7 @@ async function judge(
   pushed: Event,
   hash: string,
 ): Promise<EventVerdict> {
-  // The hash stays that of the event as it was pushed: a second delivery is recognised by it. [LOG-3]
+  // The hash stays that of the event as pushed, so that a second delivery is recognised. [LOG-3]
   const event = withErasedOutcome(batch.state, pushed)
   const fault = (await sourceFault(locked, event)) ?? (await blobFault(locked, event))
   const judgement = judgeEvent(batch.state, known, {event, hash, fault})
@@ -148,7 +150,7 @@ async function sourceFault(locked: LockedSession, event: Event): Promise<Holdfas
   if (head === null || head < from.seq) {
     return new HoldfastError('not_found', 'The session to branch from has no such event.')
   }
-  // What a branch inherits is what the record says, not what a device claims. [WRK-3]
+  // A branch inherits the recorded slots, not those that the device claims. [WRK-3]
   if (sameJson(slots, await locked.slotsAsOf(from.session, from.seq))) return null
   return new HoldfastError('bad_input', `event.data.slots: expected the slots of the source as of event ${from.seq}`, {
     details: {field: 'data.slots'},

@@ -7,10 +7,10 @@ import type {Authority} from './authority.ts'
 export type Publishing = Authority & {publisherRole: string}
 
 /**
- * Publishes a version of an agent, once: the same manifest again changes nothing, another under the same version is
- * refused, since a run may be pinned to the first. [PIN-1, PIN-2]
+ * Publishes a version of an agent. Idempotent for the same manifest. A different manifest for a published version is
+ * refused, because runs may be pinned to it. [PIN-1, PIN-2]
  *
- * @throws HoldfastError `forbidden` without the publisher's role, `conflict` for another manifest of this version
+ * @throws HoldfastError `forbidden` without the publisher's role, `conflict` for a different manifest of this version
  */
 export async function publishVersion(
   authority: Publishing,
@@ -32,7 +32,7 @@ export async function publishVersion(
 }
 
 /**
- * New runs take this version from now on; a run under way stays on its pin. [PIN-2]
+ * Makes a version the one that new runs use. A started run stays on its pinned version. [PIN-2]
  *
  * @throws HoldfastError `forbidden` without the publisher's role, `not_found` for a version that is not published
  */

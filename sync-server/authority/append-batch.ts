@@ -7,22 +7,28 @@ import type {SessionState} from '../../runtime/protocol/session.ts'
 import type {SealedEvent} from '../storage/store.ts'
 import {contentHash} from './hash.ts'
 
-/** What the server says; waking a run is the control plane's wherever it runs, so the holder may say it too. */
+/**
+ * The event kinds that the server writes. `run.woken` may also be written by the custody holder, because waking a run
+ * belongs to the control plane wherever it runs.
+ */
 type ServiceKind = ServerKind | 'run.woken'
 
-/** What a service of the server wants to say; the batch adds identity, order and time. */
+/** An event that a service of the server writes. The batch adds id, order and time. */
 export type ServiceDraft = {
   [K in ServiceKind]: {kind: K; data: DataOf<K>; run?: RunId; causes?: EventId[]}
 }[ServiceKind]
 export type ServiceName = Extract<Actor, {type: 'service'}>['name']
 
-/** Events that are about to commit together, folded as they are added, so that each is decided on what came before. */
+/**
+ * Events to be committed together. They are folded as they are added, so that each is decided on the state after the
+ * previous one.
+ */
 export type AppendBatch = {
   readonly state: SessionState
   readonly sealed: readonly SealedEvent[]
-  /** Gives a device's event the next sequence number. */
+  /** Assigns the next sequence number to a device's event. */
   accept(event: Event, hash: string): Event & {seq: number}
-  /** Writes an event of the server's own; refuses, by throwing, one that does not match the schema. */
+  /** Adds an event of the server. Throws if it does not match the schema. */
   serve(service: ServiceName, draft: ServiceDraft): Promise<Event & {seq: number}>
 }
 
@@ -69,7 +75,7 @@ export function serverEvent(
   return readEvent(event) as Event
 }
 
-/** An event is written by the service that its transition belongs to. [RUN-1] */
+/** Returns the service that owns the transition and therefore writes the event. [RUN-1] */
 export function serviceFor(draft: ServiceDraft): ServiceName {
   const row = operationTransitions[draft.kind as keyof typeof operationTransitions]
   if (row?.owner === 'approval service') return 'approvals'

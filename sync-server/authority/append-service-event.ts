@@ -9,12 +9,12 @@ import {commitBatch} from './commit-batch.ts'
 import {contentHash} from './hash.ts'
 import {pokeAbout} from './poke.ts'
 
-/** `refusal` says why nothing was written; both are null when under the lock there was nothing to say after all. */
+/** `refusal` is the reason why nothing was written. Both are null if `draftOf` returned no event under the lock. */
 export type Appended = {refusal: Refusal | null; event: null} | {refusal: null; event: Event & {seq: number}}
 
 /**
- * Appends one event of the server's own if the state under the lock still allows it. Whatever was looked up before may
- * have moved; only what `decide` meets here counts. A draft that depends on that state is made here, too. [RUN-1, APP-2]
+ * Appends an event of the server if the state under the lock allows it. State read before the lock may have changed,
+ * so only the decision under the lock counts, and `draftOf` is called under the lock. [RUN-1, APP-2]
  */
 export async function appendServiceEvent(
   authority: Authority,

@@ -11,14 +11,15 @@ import type {Authority} from './authority.ts'
 import {type HeldRole, heldRoles} from './held-roles.ts'
 
 export type Signed = NonNullable<DataOf<'approval.granted'>['signed']>
-/** An approval that this caller may decide on now, and by which role of theirs. */
+/** An approval that this caller may decide now, and the role that allows it. */
 export type Decidable = {item: ApprovalRecord; by: HeldRole}
 
 /**
- * Decides one approval, once a person: by a holder of its role, on the digest that was shown, before it expires. Where
- * several have to say yes, only the last of them grants. Every attempt leaves an audit entry. [APP-1, APP-2, APP-3]
+ * Records the decision of one person on an approval. The person needs one of its roles and must send the digest that
+ * was shown, before the approval expires. With several approvers, only the last approval grants. Every attempt is
+ * audited. [APP-1, APP-2, APP-3]
  *
- * @throws HoldfastError `not_found`, `forbidden`, `conflict` for another digest, `refused` when it is no longer open
+ * @throws HoldfastError `not_found`, `forbidden`, `conflict` for another digest, `refused` if it is not open
  */
 export async function decideApproval(
   authority: Authority,
@@ -37,13 +38,16 @@ export async function decideApproval(
     event => auditEntry(authority, principal, approval, event, decision),
   )
   const now = await authority.store.approvals.get(principal.tenant, approval)
-  // Two deliveries of one decision at once: the second finds under the lock that it has been made.
+  // Concurrent deliveries of one decision: the second finds under the lock that it has been made.
   if (now && isDecidedSo(now, principal, decision)) return now
   if (!appended.event || !now) throw await refuse(authority, principal, approval, notOpen(now ?? decidable.item))
   return now
 }
 
-/** The same person has said the same of the same digest: a second click, or a retry whose first answer was lost. */
+/**
+ * True if this person has already made this decision on this digest: a second click, or a retry after a lost
+ * response.
+ */
 export function isDecidedSo(
   {status, digest, decidedBy, endorsements}: ApprovalRecord,
   {subject}: Principal,
@@ -56,9 +60,9 @@ export function isDecidedSo(
 }
 
 /**
- * Everything that can be said about a decision before the session is locked; a refusal is audited.
+ * Checks a decision without the session lock. A refusal is audited.
  *
- * @throws as `decideApproval`
+ * @throws HoldfastError as `decideApproval`
  */
 export async function checkDecision(
   authority: Authority,
@@ -74,7 +78,7 @@ export async function checkDecision(
   throw await refuse(authority, principal, approval, notOpen({...found.item, status: 'expired'}))
 }
 
-/** Writes down that nobody decided in time. */
+/** Records that an approval expired undecided. */
 export async function expireApproval(authority: Authority, ref: OperationRef): Promise<void> {
   const item = await authority.store.approvals.of(ref)
   if (item?.status !== 'open' || item.expiresAt > authority.environment.now()) return
@@ -83,7 +87,7 @@ export async function expireApproval(authority: Authority, ref: OperationRef): P
   await appendServiceEvent(authority, whereOf(ref.tenant, item), () => draft)
 }
 
-/** Lets the second role decide as well, because nobody of the first has. */
+/** Allows the escalation role to decide as well, because the first role has not decided in time. */
 export async function escalateApproval(authority: Authority, ref: OperationRef): Promise<void> {
   const item = await authority.store.approvals.of(ref)
   if (item?.status !== 'open' || !item.escalation || item.escalation.happened) return
@@ -96,7 +100,10 @@ function whereOf(tenant: TenantId, item: ApprovalRecord): {tenant: TenantId; ses
   return {tenant, session: item.session as SessionId}
 }
 
-/** A stranger learns nothing, not even that the approval exists; the one who asked for it already knows. [ID-4] */
+/**
+ * Checks the caller's roles and the state of the approval. A caller without a role learns nothing, not even that the
+ * approval exists, unless they requested it. [ID-4]
+ */
 function judge(
   principal: Principal,
   item: ApprovalRecord | null,
@@ -122,8 +129,8 @@ function judge(
 }
 
 /**
- * Somebody and those they lent their role to are one voice: else one holder could be all the people that are needed, or
- * allow their own request through another.
+ * Checks an approval by role and delegation. A lender and their delegates count as one approver. Otherwise one holder
+ * could provide all required approvals, or approve their own request through a delegate.
  */
 function judgeYes({subject}: Principal, item: ApprovalRecord, held: readonly HeldRole[]): Decidable | HoldfastError {
   if (item.endorsements.some(({by}) => by === subject)) {
@@ -159,7 +166,7 @@ function refusedDecision(item: ApprovalRecord, message: string): HoldfastError {
   })
 }
 
-/** Made under the lock: of two who say yes at once, one endorses and the other grants. */
+/** Must be called under the lock: of two concurrent approvals, one endorses and the other grants. */
 function draftOf(
   state: SessionState,
   {item, by: {from}}: Decidable,
@@ -194,7 +201,7 @@ function auditEntry(
   return {tenant, subject, action, about, reason: note ?? '', at: environment.now()}
 }
 
-/** The audit entry stands in the tenant of whoever tried, also for an approval of another one. */
+/** Audits a refused decision in the tenant of the caller, even if the approval belongs to another tenant. */
 export async function refuse(
   {store, environment}: Authority,
   {tenant, subject}: Principal,

@@ -11,13 +11,13 @@ import type {Principal} from '../principal.ts'
 import type {StoredKey} from '../storage/approver-records.ts'
 import type {Authority} from './authority.ts'
 
-/** More devices than anybody carries; a lost one is revoked. */
+/** Maximum number of keys in force per subject. The key of a lost device can be revoked. */
 const keysOfOne = 20
 
 /**
- * Makes a device's public key known as this subject's, which only the subject's own token can do. [APP-4]
+ * Registers a device's public key for the caller. Only the subject's own token can do this. [APP-4]
  *
- * @throws HoldfastError `bad_input` for what is no P-256 public key, `refused` over 20 keys in force
+ * @throws HoldfastError `bad_input` if it is not a P-256 public key, `refused` over 20 keys in force
  */
 export async function registerKey(authority: Authority, principal: Principal, wish: NewKey): Promise<ApproverKey> {
   const {store, environment} = authority
@@ -30,7 +30,7 @@ export async function registerKey(authority: Authority, principal: Principal, wi
   const at = environment.now()
   const stored: StoredKey = {key: environment.id('key'), subject, ...wish, createdAt: at, revokedAt: null}
   const audit = {tenant, subject, action: 'key.registered' as const, about: stored.key, reason: wish.label, at}
-  // Its answer may have been lost: the same public key again is the same device.
+  // Idempotent: after a lost response the same public key returns the existing record.
   const inForce = await store.keys.add(tenant, stored, audit, keysOfOne)
   if (inForce) return shown(inForce)
   throw new HoldfastError('refused', `At most ${keysOfOne} keys may be in force; revoke one first.`)
@@ -40,7 +40,11 @@ export async function listKeys({store}: Authority, principal: Principal): Promis
   return (await store.keys.list(principal)).map(shown)
 }
 
-/** @throws HoldfastError `not_found` for another subject's key, as for none */
+/**
+ * Revokes a key of the caller.
+ *
+ * @throws HoldfastError `not_found` for an unknown key and for the key of another subject
+ */
 export async function revokeKey(authority: Authority, principal: Principal, id: ApproverKeyId): Promise<ApproverKey> {
   const {store, environment} = authority
   const {tenant, subject} = principal
@@ -55,14 +59,14 @@ export async function revokeKey(authority: Authority, principal: Principal, id: 
   return shown((await store.keys.get(tenant, id)) ?? key)
 }
 
-/** What is wrong with the signature of an intent that this caller brings, or null. */
+/** Verifies the signature of an intent against the caller's keys. Returns the error, or null if it is valid. */
 export async function signatureFault(
   {store}: Authority,
   {tenant, subject}: Principal,
   {intent, signature}: SignedIntent,
 ): Promise<HoldfastError | null> {
   const stored = await store.keys.get(tenant, intent.key)
-  // Whose key it is else is nobody's business.
+  // Same error for an unknown key and another subject's key: the owner is not disclosed.
   if (stored?.subject !== subject) return keyFault('unknown', 'This key is not known as yours.')
   if (stored.revokedAt !== null) return keyFault('revoked', 'This key has been revoked.')
   const key = await importKey(stored.publicKey)

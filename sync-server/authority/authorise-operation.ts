@@ -7,7 +7,10 @@ import {deadlineOf, type OperationContext, type OperationDraft, requestOf, say} 
 import type {Led} from './operations.ts'
 import {clip, type Prepared, prepareOperation} from './prepare-operation.ts'
 
-/** proposed → refused, authorised or awaiting_approval; invalid input goes back before any approval exists. [OP-7] */
+/**
+ * Moves an operation from proposed to refused, authorised or awaiting_approval. Invalid input is refused before an
+ * approval is requested. [OP-7]
+ */
 export async function authoriseOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const {operation} = row
   const prepared = await prepareOperation(context.operations, row)

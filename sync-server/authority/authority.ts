@@ -5,17 +5,17 @@ import type {Bus} from '../bus.ts'
 import type {Store} from '../storage/store.ts'
 import type {Webhook} from './webhooks.ts'
 
-/** What every part of the authority works with. */
+/** Dependencies shared by all parts of the authority. */
 export type Authority = {
   store: Store
   bus: Bus
   environment: Environment
-  /** Who is to be told outside; each message is due with the event that it is about. */
+  /** Webhooks to call. A message becomes due in the transaction of its event. */
   webhooks: readonly Webhook[]
-  /** Told of every fault that no caller can be told of; must not throw. */
+  /** Receives errors that cannot be returned to a caller. Must not throw. */
   onFault: (error: unknown, about?: FaultPlace) => void
   log: Log
 }
 
-/** The event name and the fields with which a fault is logged. Default: `server.fault`, no fields. */
+/** Event name and fields of the log line for an error. Default: `server.fault`, no fields. */
 export type FaultPlace = {event?: LogEvent; fields?: TelemetryFields}

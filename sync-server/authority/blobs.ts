@@ -14,11 +14,11 @@ export type BlobKeeper = Pick<Authority, 'store' | 'environment'> & {room: BlobR
 const whose = {sessionBytes: 'session', tenantBytes: 'tenant'} as const
 
 /**
- * Keeps the bytes of a blob before an event names it. Where there is no room the refusal is written down, and the event
- * is taken without them: a full shelf holds up nobody's log. [LOG-5, SYNC-1]
+ * Stores the bytes of a blob before an event references it. If there is no room, the refusal is recorded and the
+ * event is accepted without the bytes, so that a full store does not block the log. [LOG-5, SYNC-1]
  *
- * @throws HoldfastError `bad_input` for bytes of another hash, `too_large`, `not_found` for a session that is unknown or
- * somebody else's, `erased`, `budget_exhausted` naming whose room is used up
+ * @throws HoldfastError `bad_input` for bytes with another hash, `too_large`, `not_found` for a session that does not
+ * exist or belongs to another subject, `erased`, `budget_exhausted` naming the limit that is reached
  */
 export async function keepBlob(
   {store, environment, room}: BlobKeeper,
@@ -47,8 +47,10 @@ export async function keepBlob(
 }
 
 /**
- * @throws HoldfastError `not_found`, `erased`, and `budget_exhausted` where there was no room: then only the device that
- * made it has it
+ * Reads the bytes of a blob.
+ *
+ * @throws HoldfastError `not_found`, `erased`, or `budget_exhausted` if the blob was not stored for lack of room;
+ * then only the device that created it has it
  */
 export async function readBlob(
   {store}: BlobKeeper,
@@ -64,7 +66,7 @@ export async function readBlob(
   throw gone.code === 'erased' ? gone : new HoldfastError('not_found', 'No such blob.')
 }
 
-/** No event names bytes that were never brought: who reads it later could not have them. [LOG-5, RUN-9] */
+/** Returns the error for an event whose blobs are missing: readers could never load them. [LOG-5, RUN-9] */
 export function lackingError({kind}: Event, lacks: readonly BlobId[]): HoldfastError {
   return new HoldfastError('refused', `The bytes of ${lacks.join(', ')} are not here, or are of another size.`, {
     details: {
@@ -77,5 +79,5 @@ export function lackingError({kind}: Event, lacks: readonly BlobId[]): HoldfastE
   })
 }
 
-/** Until then an event has to name what was put, else the sweep drops it. */
+/** Time (ms) after the upload in which an event must reference a blob; then the sweep deletes it. */
 export const unnamedMs = 86_400_000

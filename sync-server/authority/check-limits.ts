@@ -3,13 +3,13 @@ import type {Json} from '../../runtime/protocol/json.ts'
 import type {OperationDefinition, OperationLimit} from '../define-operation.ts'
 import type {LedgerRow, LockedSession} from '../storage/store.ts'
 
-/** Why it may not start, or that it has to wait for a free place, or null. */
+/** Why an operation may not start, `no_room` if it must wait for a free slot, or null. */
 export type LimitFault = {over: string} | 'no_room' | null
 
 /**
- * What an operation counts towards its tool's limits; null when the tool has no amount.
+ * Returns what an operation counts towards its tool's limits, or null if the tool has no `amount`.
  *
- * @throws HoldfastError `misconfigured` when the definition answers anything but zero or more
+ * @throws HoldfastError `misconfigured` if `amount` returns anything but zero or more
  */
 export function amountOf(definition: OperationDefinition, input: Json): number | null {
   if (!definition.amount) return null
@@ -18,7 +18,7 @@ export function amountOf(definition: OperationDefinition, input: Json): number |
   throw new HoldfastError('misconfigured', `amount of "${definition.tool.name}": expected zero or more, got ${amount}`)
 }
 
-/** What is over by itself, whatever else has been started: said before anybody is asked to approve it. */
+/** Checks the limit on a single operation, which does not depend on others. Runs before an approval is requested. */
 export function singleFault(definition: OperationDefinition, amount: number | null): {over: string} | null {
   for (const limit of definition.limits ?? []) {
     if (limit.kind !== 'single' || amount === null || amount <= limit.amount) continue
@@ -28,7 +28,7 @@ export function singleFault(definition: OperationDefinition, amount: number | nu
   return null
 }
 
-/** Called under the session's lock, in the transaction that would record the start. */
+/** Checks all limits. Must be called under the session lock, in the transaction that records the start. */
 export async function limitFault(
   session: LockedSession,
   definition: OperationDefinition,
@@ -45,7 +45,7 @@ export async function limitFault(
     const since = limit.kind === 'concurrency' ? now : now - limit.inMs
     const used = await session.usage({tool: row.tool, since, ...subject})
     const found = faultOf(definition, limit, used, amount ?? 0)
-    // What is over stays over; only then does it matter that there is no room.
+    // An exceeded limit is final and takes precedence over a missing slot.
     if (found !== null && found !== 'no_room') return found
     fault ??= found
   }

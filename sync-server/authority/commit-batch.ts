@@ -5,7 +5,7 @@ import type {Authority} from './authority.ts'
 import {dueChangesOf} from './due-changes.ts'
 import {messagesAbout} from './webhooks.ts'
 
-/** Appends a batch with everything that follows from it: who is accountable, what is due, who is to be told. */
+/** Appends a batch together with its audit entry, its due work and its webhook messages. */
 export async function commitBatch(
   {environment, webhooks}: Pick<Authority, 'environment' | 'webhooks'>,
   tenant: TenantId,

@@ -14,9 +14,10 @@ import {pokeAbout} from './poke.ts'
 export type ClaimAnswer = {refusal: Refusal} | {refusal: null; custody: CustodyState; head: number}
 
 /**
- * Grants the next epoch to whoever saw the current one: of two claims at once exactly one wins. [CUS-1]
+ * Grants the next custody epoch by compare-and-set on `sawEpoch`: of concurrent claims exactly one succeeds. [CUS-1]
  *
- * @throws HoldfastError `not_found` for a session that does not exist or is somebody else's, `erased` for one that was
+ * @throws HoldfastError `not_found` for a session that does not exist or belongs to another subject, `erased` for an
+ * erased one
  */
 export async function claimCustody(
   authority: Authority,
@@ -43,7 +44,10 @@ export async function claimCustody(
 type Claim = {device: DeviceId; sawEpoch: number; to?: DeviceId | undefined; idle?: true | undefined}
 type ClaimJudgement = {refusal: Refusal | null; grant: DataOf<'custody.granted'> | null}
 
-/** Pure: custody goes to a device that is known here, or a person's slip of the hand would leave nobody at work. [CUS-3] */
+/**
+ * Decides a hand-over. Pure. The target must have written in this session; otherwise a mistyped id would leave no
+ * device to advance the runs. [CUS-3]
+ */
 export function judgeHandOver({custody, written}: SessionState, {device, sawEpoch, to}: Claim): ClaimJudgement | null {
   if (to === undefined || to === device) return null
   const judged = judgeClaim(custody, {device: to, sawEpoch})
@@ -59,7 +63,7 @@ export function judgeHandOver({custody, written}: SessionState, {device, sawEpoc
   return {refusal, grant: null}
 }
 
-/** Pure: a claim for an idle session is refused while the holder works on a run. [CUS-3] */
+/** Refuses a claim on an idle session while the holder advances a run. Pure. [CUS-3] */
 export function judgeIdle(state: SessionState, {device, idle}: Claim): ClaimJudgement | null {
   if (!idle || state.custody.holder === device || isAtRest(state)) return null
   const refusal: Refusal = {
@@ -72,14 +76,14 @@ export function judgeIdle(state: SessionState, {device, idle}: Claim): ClaimJudg
   return {refusal, grant: null}
 }
 
-/** Pure: what a claim comes to in this state. */
+/** Decides a claim in this state. Pure. */
 export function judgeClaim(custody: CustodyState, {device, sawEpoch}: Claim): ClaimJudgement {
   if (alreadyGranted(custody, {device, sawEpoch})) return {refusal: null, grant: null}
   const refusal = decideClaim(custody, {holder: device, sawEpoch})
   return {refusal, grant: refusal ? null : {holder: device, epoch: custody.epoch + 1, reason: 'requested'}}
 }
 
-/** The answer to this very claim was lost: granting once more would fence the holder off from its own epoch. [CUS-5] */
+/** A retry after a lost response: a second grant would fence the holder off from its own epoch. [CUS-5] */
 function alreadyGranted(custody: CustodyState, {device, sawEpoch}: Claim): boolean {
   return custody.holder === device && custody.epoch === sawEpoch + 1
 }

@@ -1,7 +1,8 @@
 import {HoldfastError} from '../../runtime/protocol/errors.ts'
 
 /**
- * Waits for `work` so many milliseconds, then aborts its signal and gives up on it; what it does later is ignored.
+ * Runs `work` with a deadline of `ms` milliseconds. At the deadline it aborts the signal and rejects; a later result
+ * is ignored.
  *
  * @throws HoldfastError `deadline`
  */

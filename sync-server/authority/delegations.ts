@@ -5,14 +5,15 @@ import type {Owner, Principal} from '../principal.ts'
 import type {AuditEntry} from '../storage/store.ts'
 import type {Authority} from './authority.ts'
 
-/** Nobody looks at a role that was lent longer ago. */
+/** Maximum duration of a delegation: 90 days. Longer ones would not be reviewed. */
 const longestMs = 90 * 86_400_000
 
 /**
- * Lends a role that the caller's own token names; one that was lent to the caller cannot be lent on. The same role lent
- * to the same person again is the same delegation, with the new end.
+ * Delegates a role that the caller's own token names. A delegated role cannot be delegated further. Delegating the
+ * same role to the same person again updates the end of the existing delegation.
  *
- * @throws HoldfastError `forbidden`, `bad_input` for oneself, a time that has passed or one more than 90 days away
+ * @throws HoldfastError `forbidden`, or `bad_input` if the receiver is the caller, or the end has passed or is more
+ * than 90 days away
  */
 export async function delegateRole(
   authority: Authority,
@@ -45,7 +46,7 @@ export async function delegateRole(
 }
 
 /**
- * Ends a delegation before its time. The lender, the borrower and holders of `operatorRole` may.
+ * Revokes a delegation. Allowed for the lender, the receiver and holders of `operatorRole`.
  *
  * @throws HoldfastError `not_found`
  */
@@ -69,7 +70,7 @@ export async function revokeDelegation(
   return (await store.delegations.get(tenant, id)) ?? found
 }
 
-/** A role ends with the one who lent it: called when the access of the lender ends. */
+/** Revokes all delegations of a lender. Called when the lender's access ends. */
 export async function endLentRoles(
   {store, environment, bus}: Authority,
   lender: Owner,

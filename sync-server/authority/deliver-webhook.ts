@@ -5,12 +5,13 @@ import type {Authority} from './authority.ts'
 import {signWebhook, theServer, type WebhookMessage} from './webhooks.ts'
 
 const deadlineMs = 10_000
-/** With the pauses below, for about thirty hours. */
+/** With the back-off below, about thirty hours. */
 const mostAttempts = 12
 
 /**
- * Delivers one message, at least once: an attempt whose answer is lost is repeated under the same id. Whoever answers
- * anything but 2xx hears again later; 410 ends it, and so does the last attempt.
+ * Delivers one webhook message, at least once: an attempt whose response is lost is repeated with the same id. Any
+ * response other than 2xx is retried. 410, or the last attempt, ends the delivery. Returns the time (ms) of the next
+ * attempt, or null.
  */
 export async function deliverWebhook(authority: Authority, item: DueItem): Promise<number | null> {
   const {environment, webhooks} = authority
@@ -36,7 +37,7 @@ async function post(
     'webhook-signature': signature,
   }
   try {
-    // Followed blindly, a redirect would hand the message to somebody who was never configured.
+    // Following a redirect would send the message to an address that is not configured.
     const init = {method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(deadlineMs)} as const
     const response = await fetch(url, init)
     await response.body?.cancel()
@@ -46,7 +47,7 @@ async function post(
   }
 }
 
-/** Five seconds, then three times as long each time, up to six hours, and up to a fifth more so that none come in step. */
+/** Exponential back-off: five seconds, tripled per attempt, at most six hours, with up to 20 % jitter. */
 function pauseMs(attempts: number, random: number): number {
   return Math.round(Math.min(5000 * 3 ** (attempts - 1), 6 * 3_600_000) * (1 + random / 5))
 }
@@ -66,7 +67,7 @@ async function giveUp(
   return null
 }
 
-/** The host only: an address may hold a secret, and so may what was answered from there. [VIEW-5] */
+/** Logs only the host: the URL and the response may contain a secret. [VIEW-5] */
 function fieldsOf({id, url, body}: WebhookMessage, why: string): TelemetryFields {
   const {data} = JSON.parse(body) as {data: {session: string; run: string | null}}
   const status = /^HTTP (\d+)$/.exec(why)?.[1]

@@ -2,7 +2,9 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import type {OperationId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {DueChange, DueName} from '../storage/due-work.ts'
 
-/** Pure: what an event makes due, and what not any more. Kept in the event's own transaction, so neither is ever lost. */
+/**
+ * Returns the work that an event makes due or cancels. Pure. Stored in the event's transaction, so no change is lost.
+ */
 export function dueChangesOf(tenant: TenantId, event: Event, now: number): DueChange[] {
   const set = (name: DueName, key: OperationId, dueAt: number | null): DueChange => ({tenant, name, key, dueAt})
   switch (event.kind) {

@@ -1,17 +1,20 @@
 import type {DueItem, DueName, DueRef, DueWork} from '../storage/due-work.ts'
 import type {FaultPlace} from './authority.ts'
 
-/** `null` when nothing is left to do; else the time (ms) to look again, with the attempts that count from then on. */
+/**
+ * Handles one item. Returns null when it is done, or the time (ms) of the next attempt, optionally with a new attempt
+ * count.
+ */
 export type DueHandler = (item: DueItem) => Promise<number | {at: number; attempts: number} | null>
 
 export type DueWorker = {
-  /** Does this piece now if nobody has it, in this process or another; safe to call at any time, any number of times. */
+  /** Claims and performs this item now, unless a process holds it. Safe to call at any time and repeatedly. */
   nudge(ref: DueRef): void
-  /** Takes whatever is due, as much at a time as there is room for, and says how many pieces it took. */
+  /** Claims as many due items as there are free slots and returns their number. */
   round(): Promise<number>
-  /** Resolves when this process has nothing under way. */
+  /** Resolves when this process performs no item. */
   idle(): Promise<void>
-  /** Takes no more work and waits for what is under way. */
+  /** Stops claiming and waits for the items in progress. */
   close(): Promise<void>
 }
 
@@ -19,7 +22,7 @@ type Parts = {
   due: DueWork
   handlers: Record<DueName, DueHandler>
   now(): number
-  /** Longer than the longest piece takes: another process may take it over after that. */
+  /** Must exceed the longest duration of an item: after it another process may take the item over. */
   leaseMs: number
   onFault(error: unknown, about?: FaultPlace): void
 }
@@ -27,8 +30,8 @@ type Parts = {
 const width = 32
 
 /**
- * Works off the table of due work. There is no queue in memory: what finds no room stays in the table, so a process that
- * dies loses nothing, and its leases run out.
+ * Performs due work from the table. There is no queue in memory: items without a free slot stay in the table. After a
+ * crash nothing is lost, and the leases expire.
  */
 export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWorker {
   let active = 0
@@ -105,13 +108,16 @@ export function dueWorker({due, handlers, now, leaseMs, onFault}: Parts): DueWor
   }
 }
 
-/** A key begins with the id of what is due; a webhook's goes on with an address, and that may hold a secret. [VIEW-5] */
+/**
+ * A key starts with the id of what is due. The key of a webhook continues with its URL, which may contain a secret.
+ * [VIEW-5]
+ */
 function placeOf({tenant, name, key, attempts}: DueItem): FaultPlace {
   const about = {'holdfast.due': name, 'holdfast.due_key': key.split(' ')[0] ?? '', 'holdfast.due_attempts': attempts}
   return {event: 'due.failed', fields: {'holdfast.tenant': tenant, ...about}}
 }
 
-/** Doubles from two seconds up to ten minutes. */
+/** Exponential back-off: doubles from two seconds to ten minutes. */
 export function backoffMs(attempts: number): number {
   return Math.min(1000 * 2 ** attempts, 600_000)
 }

@@ -17,13 +17,14 @@ export type Eraser = Authority & {
 }
 
 /**
- * Erases a session or a subject everywhere the server keeps something of it, and says what is still outstanding. Asked
- * again for the same session, it gives the first receipt. [RET-2]
+ * Erases a session or a subject wherever the server stores data of it, and returns a receipt that states what is
+ * outstanding. Idempotent: repeated for the same session, it returns the first receipt. [RET-2]
  *
- *   begin ─▶ rows gone, tombstones stand ─▶ other layers ─▶ files are clean ─▶ devices purge and say so ─▶ complete
- *   (one transaction)                       (a crash from here on is picked up by the sweep)
+ *   begin ─▶ rows deleted, tombstones written ─▶ other layers ─▶ files clean ─▶ devices confirm their purge ─▶ complete
+ *   (one transaction)                            (after a crash the sweep continues from here)
  *
- * @throws HoldfastError `not_found` for a session that is somebody else's or nobody's, `forbidden` for another subject
+ * @throws HoldfastError `not_found` for a session that does not exist or belongs to another subject, `forbidden` for
+ * another subject
  */
 export async function erase(eraser: Eraser, principal: Principal, request: ErasureRequest): Promise<ErasureReceipt> {
   const {store, environment} = eraser
@@ -56,7 +57,7 @@ function targetOf(eraser: Eraser, principal: Principal, request: ErasureRequest)
   return {subject: request.subject}
 }
 
-/** Brings the other layers after the rows; safe to repeat. */
+/** Erases the other layers after the rows. Idempotent. */
 export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<void> {
   const {store, bus, environment, log} = eraser
   const {tenant, subject, sessions, session, derived} = erasure
@@ -80,11 +81,11 @@ export async function finishErasure(eraser: Eraser, erasure: Erasure): Promise<v
     'holdfast.erased.sessions': sessions.length,
     'holdfast.erased.records': counts.reduce((sum, {removed}) => sum + removed, 0),
   })
-  // What an approver was shown stands on their device too, until it looks again.
+  // An approver's device also holds what it was shown, until it reloads its inbox.
   for (const role of await store.approvals.rolesAsked(tenant, sessions)) pokeInboxes(eraser, tenant, role)
 }
 
-/** Finishes the layers of erasures that a crash interrupted; returns how many there were. */
+/** Completes erasures that a crash interrupted. Returns their number. */
 export async function sweepErasures(eraser: Eraser): Promise<number> {
   const {store, onFault} = eraser
   const erasures = await store.erasures.unfinished(100)
@@ -92,7 +93,9 @@ export async function sweepErasures(eraser: Eraser): Promise<number> {
   return erasures.length
 }
 
-/** What to say about a session that is not there: only its own subject hears that it was erased. [ID-4, RET-3] */
+/**
+ * Returns the error for a session that does not exist. Only its own subject learns that it was erased. [ID-4, RET-3]
+ */
 export async function goneError({erasures}: Store, owner: Owner, session: SessionId): Promise<HoldfastError> {
   const erasure = await erasures.tombstone(owner, session)
   if (!erasure) return new HoldfastError('not_found', 'No such session.')

@@ -9,9 +9,9 @@ import {storableReceipt} from './receipt.ts'
 import {staleness} from './staleness.ts'
 
 /**
- * authorised → started → executed, failed or uncertain. The started event commits before the call and nothing but this
- * function writes it, so a second delivery, a crash or a correction that came first can never lead to a second call.
- * [OP-3, OP-4, OP-5]
+ * Moves an operation from authorised to started, then to executed, failed or uncertain. The started event commits
+ * before the call, and only this function writes it. A second delivery, a crash or an earlier correction therefore
+ * never causes a second call. [OP-3, OP-4, OP-5]
  */
 export async function executeOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const {operation} = row
@@ -38,7 +38,7 @@ const statusAfter = {
   'operation.uncertain': 'uncertain',
 } as const
 
-/** The start, or that a limit forbids it, in one transaction with the look at the limits. */
+/** Checks the limits and records the start, or the refusal, in one transaction. */
 async function begin(context: OperationContext, row: LedgerRow, prepared: Prepared): Promise<Led> {
   const {operation} = row
   const {definition, digest, input} = prepared

@@ -3,12 +3,12 @@ import type {SubjectId} from '../../runtime/protocol/ids.ts'
 import type {Owner, Principal} from '../principal.ts'
 import type {Eraser} from './erase.ts'
 
-/** Raised when a reader of an older file would misread a newer one. */
+/** Version of the file format. Raise it when a reader of the old format would misread the new one. */
 export const exportVersion = 1
 
 /**
- * Everything about a subject as JSON Lines: a head, one record a line under its layer, and a last line that counts
- * them, so that a file which was cut off is known by its end. Who exported somebody else is in the audit.
+ * Exports all data of a subject as JSON Lines: a head, one record per line with its layer, and a last line with the
+ * counts, so that a truncated file can be detected. Exports of another subject are audited.
  *
  * @throws HoldfastError `forbidden` for another subject without the operator's role
  */

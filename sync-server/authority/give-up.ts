@@ -2,16 +2,20 @@ import type {DueItem} from '../storage/due-work.ts'
 import type {LedgerRow} from '../storage/store.ts'
 import {type OperationContext, say} from './operation-context.ts'
 
-/** A claim in which the application's code threw is tried again with a longer pause each time, for about a minute. */
+/** Maximum number of claims in which application code throws. With back-off, about a minute. */
 const mostFailures = 6
-/** At up to ten minutes each, for about a day: an outside system may well be away for hours. */
+/**
+ * Maximum number of reconciliations. At up to ten minutes each, about a day: an external system can be down for
+ * hours.
+ */
 const mostQuestions = 150
 
 /**
- * Ends what the application's own code keeps failing at, in a state that model and person see, so that no run waits for
- * ever. Nothing is known to have happened before the start; after it, only a person's verdict is left. [OP-4]
+ * Ends an operation whose application code keeps failing, in a state that the model and the person see, so that no
+ * run waits forever. Before the start it is refused: nothing has happened. An uncertain operation then waits for a
+ * person's verdict. [OP-4]
  *
- * @returns whether there is nothing left to try
+ * @returns whether no further attempt is made
  */
 export async function giveUp(context: OperationContext, item: DueItem, row: LedgerRow | null): Promise<boolean> {
   if (!row) return false

@@ -3,7 +3,7 @@ import {type Envelope, type Event, eventContent} from '../../runtime/protocol/ev
 import {toHex} from '../../runtime/protocol/hex.ts'
 import type {Json} from '../../runtime/protocol/json.ts'
 
-/** SHA-256 of the UTF-8 text, lower-case hex. */
+/** Returns the SHA-256 of the UTF-8 text in lower-case hex. */
 export function sha256(text: string): Promise<string> {
   return hashBytes(new TextEncoder().encode(text))
 }
@@ -13,12 +13,12 @@ export async function hashBytes(bytes: Uint8Array<ArrayBuffer>): Promise<string>
   return toHex(new Uint8Array(hash))
 }
 
-/** Equal for two deliveries of one event whatever the order of their keys. [LOG-3] */
+/** Hash of an event's content, independent of key order, by which a second delivery is recognised. [LOG-3] */
 export function contentHash(event: Envelope | Event): Promise<string> {
   return hashJson(eventContent(event))
 }
 
-/** Equal for equal values, whatever the order of their keys. */
+/** Hash of a value, independent of key order. */
 export function hashJson(value: Json): Promise<string> {
   return sha256(canonicalJson(value))
 }

@@ -2,7 +2,7 @@ import type {SubjectId} from '../../runtime/protocol/ids.ts'
 import type {Principal} from '../principal.ts'
 import type {Authority} from './authority.ts'
 
-/** What a subject may act as now, and who lent it; null for what the token itself says. */
+/** A role that a subject holds now. `from` is the lender, or null for a role of the token. */
 export type HeldRole = {role: string; from: SubjectId | null}
 
 export async function heldRoles({store, environment}: Authority, principal: Principal): Promise<HeldRole[]> {

@@ -7,13 +7,15 @@ import {deviceSeqClash, type EventVerdict} from '../../runtime/protocol/wire.ts'
 import {callsIn, deviceSeqKey, type Known} from '../storage/store.ts'
 import {rejected} from './screen-event.ts'
 
-/** `fault` is what a look at other records found wrong with the event. */
+/** `fault` is the error found by checks against other records. */
 export type Candidate = {event: Event; hash: string; fault: HoldfastError | null}
 
-/** The verdict an event has without being written, or what is to be written with it. */
+/** The final verdict without a write, or the consequences to write with the event. */
 export type Judgement = {verdict: EventVerdict} | {consequences: readonly Consequence[]}
 
-/** May a device's event join this log? Pure: the state under the lock, and what the store knows of its identities. */
+/**
+ * Decides whether a device's event may join this log. Pure: takes the state under the lock and the known identities.
+ */
 export function judgeEvent(state: SessionState, known: Known, {event, hash, fault}: Candidate): Judgement {
   const first = known.events.get(event.id)
   if (first?.hash === hash) return {verdict: {status: 'duplicate', id: event.id, seq: first.seq}}
@@ -27,8 +29,8 @@ export function judgeEvent(state: SessionState, known: Known, {event, hash, faul
 }
 
 /**
- * A device counts twice when its database was restored from an older copy. The rest of its batch waits too: taken now,
- * it would stand before what it follows. [LOG-2]
+ * True if the device was restored from an older copy and reuses sequence numbers. The rest of its batch is refused
+ * too: accepted now, those events would precede the ones they follow. [LOG-2]
  */
 function isSetBack({deviceSeqs, setBack}: Known, {device, deviceSeq}: Event): boolean {
   if (device === null) return false
@@ -42,7 +44,7 @@ function deviceSeqTaken({deviceSeq}: Event): HoldfastError {
   })
 }
 
-/** An identity names one thing for ever; whoever took it first keeps it. [ID-1, OP-3] */
+/** An id identifies one thing forever; its first use keeps it. [ID-1, OP-3] */
 function clashOf(known: Known, event: Event): string | null {
   if (event.kind === 'run.started' && event.run && known.runs.has(event.run)) return 'Another run already has this id.'
   const call = callsIn(event).find(id => known.calls.has(id))
@@ -53,7 +55,7 @@ function clashOf(known: Known, event: Event): string | null {
   return null
 }
 
-/** Later events of the same batch are judged with this one among what is known. */
+/** Adds an accepted event to the known identities, for the later events of the same batch. */
 export function remember(known: Known, event: Event, seq: number, hash: string): void {
   known.events.set(event.id, {session: event.session, seq, hash})
   known.deviceSeqs.set(deviceSeqKey(event.device, event.deviceSeq), event.id)

@@ -9,15 +9,18 @@ import type {MemorySearch} from './memory-search.ts'
 
 export type MemoryContext = Authority & {policy: MemoryPolicy; search: MemorySearch}
 
-/** Saves what became of an item. The audit says who did it and never what the item said: it outlives a forgotten one. */
+/**
+ * Saves a memory item with an audit entry. The entry names the actor but never the text, because it outlives a
+ * forgotten item.
+ */
 export async function record(memory: LockedMemory, owner: Owner, item: MemoryItem, {at, by}: MemoryAct): Promise<void> {
   const action = `memory.${item.status}` as const
   await memory.save(item, {...owner, action, about: item.id, reason: by.type, at} satisfies AuditEntry)
 }
 
 /**
- * Brings an item into force, and out of it what it displaces among the `open` items, in the one transaction. Returns
- * every item that changed, the accepted one last. [MEM-3]
+ * Accepts an item and supersedes the `open` items that it displaces, in one transaction. Returns every changed item,
+ * the accepted one last. [MEM-3]
  */
 export async function enterForce(
   memory: LockedMemory,
@@ -29,7 +32,7 @@ export async function enterForce(
   return changed
 }
 
-/** Tells the subject's devices, and has what is new embedded; called after the commit. */
+/** Notifies the subject's devices and queues new items for embedding. Must be called after the commit. */
 export function memoryMoved({bus, search}: MemoryContext, {tenant, subject}: Owner): void {
   bus.publish({type: 'memory', tenant, subject})
   search.embedSoon({tenant, subject})

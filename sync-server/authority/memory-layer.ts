@@ -4,7 +4,10 @@ import type {DataLayer} from '../data-layer.ts'
 import {forgetUntouched} from './memory.ts'
 import type {MemoryContext} from './memory-context.ts'
 
-/** Memory as erasure and export reach it: what was derived from a session outlives it unless it is asked for. [RET-4] */
+/**
+ * Data layer of memory for erasure and export. Items derived from a session outlive it unless the erasure includes
+ * them. [RET-4]
+ */
 export function memoryLayer(context: MemoryContext): DataLayer {
   const {store, bus, environment} = context
   const {memory} = store
@@ -18,7 +21,7 @@ export function memoryLayer(context: MemoryContext): DataLayer {
       if (whole) removed = (await memory.eraseBySubject(owner, at)).items.length
       else
         for (const session of sessions) removed += (await memory.eraseBySession({...owner, session}, at)).items.length
-      // Devices pull the tombstones, and with them lose the text.
+      // Devices pull the tombstones and delete the text.
       if (removed > 0) bus.publish({type: 'memory', ...owner})
       return removed
     },

@@ -26,8 +26,8 @@ const settledReason = 'What was remembered from this message was corrected or fo
 type Screened = {verdict: MemoryProposalVerdict} | {proposal: MemoryProposal}
 
 /**
- * Judges a batch of proposals, a verdict for each; one bad proposal harms no other. The policy is asked outside of the
- * lock, since it may be slow; what it met is looked at again before anything is kept. [MEM-2, MEM-4]
+ * Decides a batch of proposals and returns a verdict per proposal; an invalid one does not affect the others. The
+ * policy runs outside the lock, because it may be slow. Its result is checked again under the lock. [MEM-2, MEM-4]
  */
 export async function admitProposals(
   context: MemoryContext,
@@ -64,7 +64,7 @@ async function screenAll(
       if ('verdict' in one) return one
       const {proposal} = one
       if (known.has(proposal.id)) return {verdict: {status: 'duplicate' as const, id: proposal.id}}
-      // A source that is somebody else's, erased or made up answers alike. [ID-4, RET-3]
+      // Same error for a source that belongs to another subject, was erased or does not exist. [ID-4, RET-3]
       if (!(await locked.hasSources(proposal.sources))) {
         return {verdict: rejected(proposal.id, new HoldfastError('not_found', 'No such source events.'))}
       }
@@ -76,7 +76,7 @@ async function screenAll(
 function readProposal(value: unknown): Screened {
   const parsed = memoryProposalSchema.safeParse(value)
   if (!parsed.success) return {verdict: rejected(idOf(value), badInput('proposal', parsed.error))}
-  // What is shaped like a credential is never remembered. [VIEW-5]
+  // Text that looks like a credential is never stored. [VIEW-5]
   return {proposal: {...parsed.data, text: redactText(parsed.data.text)}}
 }
 
@@ -104,7 +104,7 @@ async function rule(
   }
 }
 
-/** What is open is read once a batch and kept current here: to read it for each proposal costs seconds. */
+/** Open items are read once per batch and updated here; reading them for every proposal would take seconds. */
 type Batch = {locked: LockedMemory; owner: Owner; open: OpenMemory}
 
 async function admit(

@@ -13,22 +13,22 @@ import {type RecallIndex, recallIndexes} from './recall-index.ts'
 import {workQueue} from './work-queue.ts'
 
 export type MemorySearch = {
-  /** What is valid now, best first; full text, and meaning where there are vectors. [MEM-3] */
+  /** Returns the valid items, best match first, by full text and, where vectors exist, by meaning. [MEM-3] */
   recall(owner: Owner, ask: RecallAsk): Promise<RecalledMemory[]>
-  /** Makes the vectors that are missing, behind the answer. */
+  /** Computes missing vectors in the background. */
   embedSoon(owner: Owner): void
   idle(): Promise<void>
   close(): Promise<void>
 }
 
 const embedDeadlineMs = 60_000
-/** So many texts go to the embedder at once. */
+/** Maximum number of texts per call of the embedder. */
 const embedBatch = 16
 
 /**
- * Recall over one subject's items, in this process, by an index that is kept and brought up to date before each answer.
- * The same full-text search runs on devices, so a question has the same answer online and offline; Postgres's own would
- * need a second copy of the text to clean.
+ * Recall over the items of one subject, in this process, with a cached index that is updated before each answer.
+ * Devices use the same full-text search, so that a query has the same result online and offline. Full-text search in
+ * Postgres would store a second copy of the text, which erasure would have to cover.
  */
 export function memorySearch(
   authority: Pick<Authority, 'store' | 'bus' | 'environment' | 'onFault'>,
@@ -61,7 +61,7 @@ export function memorySearch(
       const [asked] = await withDeadline('The embedder', embedDeadlineMs, () => embedder.embed([query]))
       if (asked) rankings.push(rankByMeaning(asked, vectors))
     } catch (error) {
-      // Full text still answers.
+      // Fall back to full text.
       onFault(error)
     }
     return rankings
@@ -76,7 +76,7 @@ export function memorySearch(
         const now = await memory.byIds(batch.map(({id}) => id))
         for (const [index, item] of batch.entries()) {
           const [current, vector] = [now.get(item.id), vectors[index]]
-          // Forgotten or corrected while it was embedded: then this vector is of words that are gone.
+          // Skip an item that was forgotten or corrected meanwhile: the vector belongs to the old text.
           if (vector && current && 'text' in current && current.text === item.text) {
             await memory.saveVector(item.id, name, vector)
           }

@@ -17,10 +17,10 @@ import {enterForce, type MemoryContext, memoryMoved, record} from './memory-cont
 import {twinsOf} from './same-memory.ts'
 
 /**
- * What a person does to an item of their own: accepts, corrects or forgets it. [MEM-2, MEM-3]
+ * Applies a person's change to one of their own items: accept, correct or forget. [MEM-2, MEM-3]
  *
- * @throws HoldfastError `not_found` for an unknown id and, alike, somebody else's; `refused`; `conflict` for a correction
- * of words that are no longer there
+ * @throws HoldfastError `not_found` for an unknown id and for an item of another subject; `refused`; `conflict` for a
+ * correction of text that has changed
  */
 export async function changeMemory(
   context: MemoryContext,
@@ -50,10 +50,10 @@ export async function changeMemory(
   return item
 }
 
-/** Items that one round takes; the next goes on. */
+/** Maximum number of items per round; the next round continues. */
 const perRound = 100
 
-/** Writes down which items are over. Recall does not wait for it: it looks at the validity itself. [MEM-3] */
+/** Marks items as expired. Recall does not depend on it: it checks the validity itself. [MEM-3] */
 export async function expireMemory(context: MemoryContext): Promise<number> {
   const now = context.environment.now()
   let expired = 0
@@ -63,7 +63,7 @@ export async function expireMemory(context: MemoryContext): Promise<number> {
   return expired
 }
 
-/** Forgets what nobody touched since before a time (ms), and says how many. [RET-1] */
+/** Forgets items unchanged since `before` (ms since 1970). Returns their number. [RET-1] */
 export async function forgetUntouched(context: MemoryContext, before: number): Promise<number> {
   let forgotten = 0
   for (const ref of await context.store.memory.untouched(before, perRound)) {
@@ -72,7 +72,7 @@ export async function forgetUntouched(context: MemoryContext, before: number): P
   return forgotten
 }
 
-/** What was looked up without a lock may have moved; only what `due` finds under it counts. */
+/** Changes an item by the clock. The item was found without a lock, so `due` checks it again under the lock. */
 async function byClock(
   context: MemoryContext,
   {id, ...owner}: MemoryRef,

@@ -7,17 +7,17 @@ import {type DueWorker, dueWorker} from './due-worker.ts'
 import {longestDeadline, type OperationContext} from './operation-context.ts'
 import {operationHandler} from './operations.ts'
 
-/** Everything that the server does without being asked, by the name under which it is due. */
+/** Creates the worker with the handlers of all timed work, by the name under which it is due. */
 export function openDueWorker(context: OperationContext, inDoubt: () => boolean = () => false): DueWorker {
   const worker: DueWorker = dueWorker({
     due: context.store.due,
     now: () => context.environment.now(),
     onFault: context.onFault,
-    // One claim may take an operation through all four calls of its definition, each up to its deadline.
+    // One claim may call all four functions of a definition, each up to its deadline.
     leaseMs: 5 * longestDeadline(context.operations),
     handlers: {
       operation: operationHandler(context, ref => worker.nudge(ref)),
-      // Looked at again once the clock is trusted: an approval that has expired never comes back.
+      // Postponed while the clock may be wrong: an expired approval cannot be restored.
       expire: item =>
         inDoubt()
           ? Promise.resolve(context.environment.now() + 60_000)

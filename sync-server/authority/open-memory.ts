@@ -1,13 +1,13 @@
 import {isInForce, type MemoryItem, type MemoryRecord} from '../../runtime/protocol/memory.ts'
 import {sayingOf} from './same-memory.ts'
 
-/** The items of one subject that are in force or wait for a decision, as a batch of proposals changes them. */
+/** A subject's items that are in force or await a decision. Updated as a batch of proposals is applied. */
 export type OpenMemory = {
   readonly size: number
   items(): MemoryRecord[]
-  /** Whether an item of the same key says the same words. */
+  /** True if an item with the same key has the same text. */
   says(proposal: Pick<MemoryRecord, 'key' | 'text'>): boolean
-  /** Takes the new state of an item; one that is no longer open is dropped. */
+  /** Stores the new state of an item. Removes an item that is no longer open. */
   set(item: MemoryItem): void
 }
 

@@ -25,7 +25,10 @@ export function requestOf(row: LedgerRow, input: Json): OperationRequest<unknown
   return {operation, input, tenant, subject, session}
 }
 
-/** What the state under the lock makes of it; null when somebody voided, decided or finished it meanwhile. */
+/**
+ * Appends an event of the operation if the state under the lock allows it. Returns null if the operation was voided,
+ * decided or completed meanwhile.
+ */
 export async function say(
   context: OperationContext,
   row: LedgerRow,
@@ -42,7 +45,10 @@ export async function say(
   return (await settleOrphan(context, row, draft)) ? {kind: draft.kind} : null
 }
 
-/** An effect that was under way when its session was erased has ended: the ledger says how, there is no log to. [OP-4] */
+/**
+ * Records the outcome of an effect whose session was erased while it ran. Only the ledger remains; there is no log.
+ * [OP-4]
+ */
 async function settleOrphan({store, environment}: OperationContext, row: LedgerRow, draft: ServiceDraft) {
   const ended = outcomeOf(draft)
   if (!ended) return false

@@ -9,23 +9,31 @@ import {giveUp} from './give-up.ts'
 import {type OperationContext, say} from './operation-context.ts'
 import {reconcileOperation} from './reconcile-operation.ts'
 
-/** Until somebody who waits for a free place looks again, should the word of it be lost with its process. */
+/**
+ * Time (ms) after which an operation that waits for a free slot tries again, if the notification was lost with its
+ * process.
+ */
 const placePauseMs = 15_000
 
-/** Where a move led; null when it led nowhere now: nothing is known yet, or somebody else has moved the operation. */
+/**
+ * The new status, or null if no move was made: the outcome is still unknown, or another process moved the operation.
+ */
 export type Led = OperationStatus | 'no_room' | null
 
 /**
- * Takes an operation as far as it goes without a person, from the ledger alone, which is why a crash at any point is
- * picked up by whoever claims it next. The claim makes it the only one: what has started and is claimed is called by
- * nobody any more.
+ * Returns the handler that advances an operation as far as possible without a person. It reads only the ledger, so
+ * after a crash the next claim continues. The claim is exclusive. An operation that is claimed in state `started` was
+ * interrupted, and is never called again.
  *
- *   claim ─▶ read ledger row ─▶ one move ─┐   until it has ended, waits for a person or a free place, or is uncertain
+ *   claim ─▶ read ledger row ─▶ one move ─┐   until it ends, waits for a person or a slot, or is uncertain
  *               ▲                         │
  *               └─────────────────────────┘
  */
 export function operationHandler(context: OperationContext, nudge: (ref: DueRef) => void) {
-  /** Who waits for a free place of which tool, first come first; lost with the process, then their time brings them back. */
+  /**
+   * Operations waiting for a free slot, per tenant and tool, in FIFO order. Lost with the process; `placePauseMs`
+   * then limits the wait.
+   */
   const waiting = new Map<string, DueRef[]>()
 
   return async (item: DueItem) => {
@@ -42,7 +50,7 @@ export function operationHandler(context: OperationContext, nudge: (ref: DueRef)
     const others = (waiting.get(place) ?? []).filter(({key}) => key !== item.key)
     if (led === 'no_room') {
       waiting.set(place, [...others, item])
-      // Waiting in line is no failure. Whoever leaves a place has the next one taken up at once.
+      // Waiting for a slot is no failure, so reset the attempts. The operation that frees a slot nudges the next one.
       return {at: now + placePauseMs, attempts: 0}
     }
     const [next, ...rest] = others
@@ -60,14 +68,14 @@ async function advance(context: OperationContext, ref: OperationRef): Promise<{l
     const move = row && moveFor(row.status)
     if (!row || !move) return {led: row?.status ?? 'voided', row}
     const led = await moves[move](context, row)
-    // Reading on would be wrong after a person's turn: whoever decides has it taken up by a claim of its own.
+    // Stop here if a person decides next: the decision schedules a claim of its own.
     if (led === null || led === 'no_room' || moveFor(led) === null) return {led, row}
   }
 }
 
 type Move = 'authorise' | 'execute' | 'doubt' | 'reconcile'
 
-/** What the server does about an operation by itself, told by its status alone; null when it is not its turn. */
+/** Returns the server's next move for a status, or null if it is not the server's turn. */
 export function moveFor(status: OperationStatus): Move | null {
   switch (status) {
     case 'proposed':
@@ -86,7 +94,7 @@ export function moveFor(status: OperationStatus): Move | null {
 const moves: Record<Move, (context: OperationContext, row: LedgerRow) => Promise<Led>> = {
   authorise: authoriseOperation,
   execute: executeOperation,
-  // Whoever called it has died or given up: a call ends inside the claim that started it.
+  // Its caller crashed or timed out: a call ends within the claim that started it.
   doubt: async (context, row) => {
     const data: DataOf<'operation.uncertain'> = {
       operation: row.operation,

@@ -18,10 +18,10 @@ export type PersonDraft = {
 } & ({kind: 'run.cancelled'; data: {reason?: string}} | {kind: 'run.retried'; data: Record<string, never>})
 
 /**
- * Appends what a person says without a device: an operator's script in the same person's name. The same decider as for
- * a device's event, the same consequences; sent again under its id it is said once. Answers with its seq. [RUN-7, CUS-5]
+ * Appends an event in the name of a person without a device, such as an operator's script. It has the same decider
+ * and consequences as a device's event. Idempotent by event id. Returns its seq. [RUN-7, CUS-5]
  *
- * @throws HoldfastError `not_found`, `conflict` for an id that is taken, `refused` when the run's state does not allow it
+ * @throws HoldfastError `not_found`, `conflict` if the id is taken, `refused` if the run's state does not allow it
  */
 export async function appendPersonEvent(
   authority: Authority,

@@ -6,7 +6,10 @@ import type {Authority} from './authority.ts'
 
 type Where = {tenant: TenantId; subject: SubjectId; session: SessionId}
 
-/** Tells the live streams what a commit moved; called after it, since a poke before it could be pulled too early. */
+/**
+ * Publishes the pokes for committed events. Must be called after the commit: a device that pulls earlier would miss
+ * them.
+ */
 export function pokeAbout(
   authority: Authority,
   {tenant, subject, session}: Where,
@@ -20,7 +23,7 @@ export function pokeAbout(
   for (const role of roles) pokeInboxes(authority, tenant, role)
 }
 
-/** Everybody who holds the role, by their token or for a while. */
+/** Pokes the inboxes of all who hold the role by token or by delegation. */
 export function pokeInboxes(authority: Authority, tenant: TenantId, role: string): void {
   authority.bus.publish({type: 'inbox', tenant, role})
   void pokeDelegates(authority, tenant, role)
@@ -36,13 +39,13 @@ async function pokeDelegates({store, environment, bus, onFault}: Authority, tena
   }
 }
 
-/** The roles whose inboxes an event changes. */
+/** Returns the roles whose inboxes an event changes. */
 function rolesTouched(before: SessionState, event: Event): string[] {
   if (event.kind === 'approval.requested') return [event.data.role]
   if (!('operation' in event.data)) return []
   const id = event.data.operation
   const operation = before.operations.find(open => open.id === id)
   const escalated = event.kind === 'approval.escalated' ? event.data.role : operation?.approval?.escalatedTo
-  // A verdict is only ever asked for after a start, which `before` has seen.
+  // A verdict requires an earlier start, which `before` contains.
   return [operation?.approval?.role, escalated, operation?.verdictRole].filter(role => role != null)
 }

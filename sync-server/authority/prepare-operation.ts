@@ -13,8 +13,8 @@ export type Refused = {code: RefusalCode; reason: string}
 export type Prepared = {definition: OperationDefinition; input: Json; digest: string}
 
 /**
- * Finds the tool and parses the input by its contract. Asked again before execution: what a deployment has changed in
- * between shows as another digest. [OP-2, OP-7]
+ * Finds the tool's definition and parses the input by its contract. Runs again before execution: a contract changed
+ * by a deployment then shows as a different digest. [OP-2, OP-7]
  */
 export async function prepareOperation(operations: Operations, row: LedgerRow): Promise<Prepared | Refused> {
   const definition = Object.hasOwn(operations, row.tool) ? operations[row.tool] : undefined
@@ -39,7 +39,10 @@ function invalid({message}: Error): Refused {
   return {code: 'invalid_input', reason: clip(message)}
 }
 
-/** A reason from outside, without what is shaped like a credential, cut to what an event may hold. [VIEW-5] */
+/**
+ * Removes text that looks like a credential from an external reason and truncates it to the limit of an event.
+ * [VIEW-5]
+ */
 export function clip(reason: string, length = 1000): string {
   const text = redactText(reason)
   return text.length <= length ? text : `${textStart(text, length - 1)}…`

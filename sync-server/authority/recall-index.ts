@@ -6,11 +6,13 @@ import type {Owner} from '../principal.ts'
 import type {EmbeddedMemory} from '../storage/memory-store.ts'
 import type {Authority} from './authority.ts'
 
-/** Subjects whose index is kept, the latest asked. One of 2,000 items takes a few megabytes. */
+/**
+ * Maximum number of cached indexes, least recently used dropped first. An index of 2,000 items takes a few megabytes.
+ */
 const keptSubjects = 50
 const pageItems = 500
 
-/** One subject's items in force, ready to be searched. */
+/** Search index of one subject's items in force. */
 export type RecallIndex = {
   items(): MemoryRecord[]
   vectors(): [MemoryId, Float32Array][]
@@ -18,7 +20,7 @@ export type RecallIndex = {
 }
 
 export type RecallIndexes = {
-  /** The index as of now: built at the first question, then brought up to date by what has changed since. */
+  /** Returns the current index. Built on the first query, then updated incrementally. */
   of(owner: Owner): Promise<RecallIndex>
   close(): void
 }
@@ -26,21 +28,21 @@ export type RecallIndexes = {
 type Kept = {
   index: MiniSearch<MemoryRecord>
   found: Map<MemoryId, EmbeddedMemory>
-  /** Of the last change that is in it. */
+  /** Cursor of the last change that the index contains. */
   cursor: number
 }
 
 /**
- * Keeps the search indexes of the subjects who asked last. Building one takes a second for 2,000 items, and a change to
- * one item costs that item. Whatever is forgotten leaves the index as soon as this process hears of it, and before the
- * next answer in any case. [MEM-3]
+ * Caches the search indexes of the subjects that queried last. Building an index takes a second for 2,000 items; an
+ * update costs only the changed items. A forgotten item leaves the index when this process receives the poke, and in
+ * any case before the next answer. [MEM-3]
  */
 export function recallIndexes({store, bus}: Pick<Authority, 'store' | 'bus'>, embedder: string): RecallIndexes {
   const kept = new Map<string, Promise<Kept>>()
   const keyOf = ({tenant, subject}: Owner) => JSON.stringify([tenant, subject])
 
   async function build(owner: Owner): Promise<Kept> {
-    // The head first: what changes while the items are read is read again by the next update.
+    // Read the head first: items that change during the read are read again by the next update.
     const {head} = await store.memory.changes(owner, Number.MAX_SAFE_INTEGER, 1)
     const all = await store.memory.inForce(owner, embedder)
     const index = new MiniSearch<MemoryRecord>(fullTextOptions)
@@ -51,7 +53,7 @@ export function recallIndexes({store, bus}: Pick<Authority, 'store' | 'bus'>, em
   async function update(owner: Owner, one: Kept): Promise<Kept> {
     for (;;) {
       const {changes, head} = await store.memory.changes(owner, one.cursor, pageItems)
-      // A database that was set back counts anew.
+      // The database was restored from an older copy: rebuild.
       if (head < one.cursor) return await build(owner)
       for (const {item} of changes) apply(one, item)
       one.cursor = changes.at(-1)?.cursor ?? one.cursor
@@ -69,7 +71,7 @@ export function recallIndexes({store, bus}: Pick<Authority, 'store' | 'bus'>, em
     }
   }
 
-  /** One update of a subject at a time; a fault drops the index, so that the next question builds it anew. */
+  /** Serialises the updates of a subject. An error drops the index, so that the next query rebuilds it. */
   function current(owner: Owner): Promise<Kept> {
     const key = keyOf(owner)
     const before = kept.get(key)

@@ -4,8 +4,8 @@ import {redactSecrets} from '../../runtime/protocol/redact-secrets.ts'
 import {limits} from '../../runtime/protocol/version.ts'
 
 /**
- * The effect has happened, so its receipt is recorded whatever it looks like: parts that JSON cannot hold are written as
- * text, and what is too large is replaced by a note that says so. [OP-3, VIEW-5]
+ * Converts a receipt to storable JSON. The effect has happened, so any receipt must be recorded: values that JSON
+ * cannot represent become text, and a receipt that is too large is replaced by a note. [OP-3, VIEW-5]
  */
 export function storableReceipt(receipt: unknown): Json {
   const given = jsonSchema.safeParse(givenJson(receipt))

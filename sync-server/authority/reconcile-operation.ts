@@ -7,12 +7,12 @@ import {clip, prepareOperation} from './prepare-operation.ts'
 import {storableReceipt} from './receipt.ts'
 
 /**
- * uncertain → executed or failed, by asking the outside system; an unknown answer leaves it uncertain. Whatever comes,
- * the effect is not tried again. [OP-4]
+ * Moves an operation from uncertain to executed or failed by querying the external system. It stays uncertain if the
+ * outcome is unknown. The effect is never retried. [OP-4]
  */
 export async function reconcileOperation(context: OperationContext, row: LedgerRow): Promise<Led> {
   const prepared = await prepareOperation(context.operations, row)
-  // A tool that is gone or changed cannot be asked; the operation waits for one that can, or for a person.
+  // The tool was removed or changed. The operation waits for a matching deployment or a person's verdict.
   if ('code' in prepared) return null
   const {definition, input} = prepared
   const answer = await withDeadline(`reconcile of "${row.tool}"`, deadlineOf(definition), async () =>

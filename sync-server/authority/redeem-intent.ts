@@ -10,11 +10,11 @@ import {clip, prepareOperation} from './prepare-operation.ts'
 import {staleness} from './staleness.ts'
 
 /**
- * Redeems a decision that was signed while the server was out of reach. The signature says who wished what and when;
- * whether it may still happen is looked at now: the key, the authority that the caller's token gives today, the state and
- * expiry of the approval, its digest, and the facts that the operation rests on. Used once like any decision. [APP-4]
+ * Redeems a decision that was signed offline. The signature proves who decided what and when. Everything else is
+ * checked now: the key, the caller's current roles, the state and expiry of the approval, its digest, and the facts
+ * that the operation is based on. A decision takes effect once. [APP-4]
  *
- * @throws HoldfastError as `decideApproval`, and `forbidden` for a key that is unknown, revoked or another's
+ * @throws HoldfastError as `decideApproval`, and `forbidden` for a key that is unknown, revoked or another subject's
  */
 export async function redeemIntent(
   context: OperationContext,
@@ -39,12 +39,12 @@ export async function redeemIntent(
   return decideApproval(context, principal, approval, decision, {key, nonce, at})
 }
 
-/** Meant for facts that were true when it was signed: if they no longer are, the run plans anew instead of acting on it. */
+/** Refuses the operation if its facts have changed since the signature, so that the run plans again. */
 async function refuseIfStale(context: OperationContext, principal: Principal, item: ApprovalRecord): Promise<void> {
   const {tenant} = principal
   const row = await context.store.ledger.operation({tenant, operation: item.operation})
   const prepared = row && (await prepareOperation(context.operations, row))
-  // A tool that is gone is found out, and said, by whoever would execute it.
+  // Execution detects and reports a missing tool.
   if (!row || !prepared || 'code' in prepared) return
   const stale = await staleness(context, row, prepared)
   if (stale === null) return

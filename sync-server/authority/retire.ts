@@ -2,13 +2,13 @@ import {cutoff, type Retention} from '../retention.ts'
 import {unnamedMs} from './blobs.ts'
 import {type Eraser, finishErasure} from './erase.ts'
 
-/** Idle sessions, and records of the other layers, that were ended. */
+/** Number of idle sessions, and of records of other layers, that were removed. */
 export type Retired = {sessions: number; records: number}
 
-/** Records of one kind that one round takes; the next round goes on. */
+/** Maximum number of records of a kind per round; the next round continues. */
 const perRound = 500
 
-/** Ends what has outlived its rule, and says how much. Of several processes each may do it; nothing is ended twice. [RET-1] */
+/** Removes data past its retention period and returns the counts. Safe to run in several processes. [RET-1] */
 export async function sweepRetention(eraser: Eraser, retention: Retention): Promise<Retired> {
   const {store, environment, layers} = eraser
   const now = environment.now()

@@ -3,14 +3,17 @@ import {isRecord, type MemoryItem, type MemoryRecord} from '../../runtime/protoc
 type Said = Pick<MemoryRecord, 'key' | 'text'>
 type Sourced = Said & Pick<MemoryRecord, 'id' | 'sources'>
 
-/** Equal for the same key and the same words, whatever their case, spaces and full stops. */
+/**
+ * Key for comparing items: the same key and the same words, ignoring case, whitespace, full stops and exclamation
+ * marks.
+ */
 export function sayingOf({key, text}: Said): string {
   return `${key ?? ''}\n${plain(text)}`
 }
 
 /**
- * Items that another device made of the same message before it heard of the first: what a person does to one of them
- * is meant for all. [MEM-5]
+ * Returns the items that other devices derived from the same message before they received the first one. A person's
+ * change to one of them applies to all. [MEM-5]
  */
 export function twinsOf(item: MemoryItem, open: readonly MemoryRecord[]): MemoryRecord[] {
   if (!isRecord(item)) return []

@@ -15,10 +15,10 @@ import type {EventVerdict} from '../../runtime/protocol/wire.ts'
 import type {Principal} from '../principal.ts'
 import {contentHash} from './hash.ts'
 
-/** An event that may be decided on, or the verdict that it already has. */
+/** A valid event to be decided, or its final verdict. */
 export type Screened = {event: Event; hash: string} | {verdict: EventVerdict}
 
-/** The kinds among these that only the server writes, whatever else is wrong with them. */
+/** Returns the kinds among these events that only the server may write, even if the events are otherwise invalid. */
 export function forgedKinds(values: readonly unknown[]): ServerKind[] {
   const kinds = values.map(value =>
     typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined,
@@ -26,7 +26,7 @@ export function forgedKinds(values: readonly unknown[]): ServerKind[] {
   return [...new Set(kinds.filter((kind): kind is ServerKind => typeof kind === 'string' && isServerKind(kind)))]
 }
 
-/** True when this build cannot read an event but a later one may: fields, kinds or versions that it does not know. */
+/** True if this build cannot read an event but a later one might: unknown fields, kinds or versions. */
 export function isOfNewerBuild(value: unknown): boolean {
   try {
     return !isReadable(readEvent(value))
@@ -44,7 +44,7 @@ function isReadableLoosely(value: unknown): boolean {
   }
 }
 
-/** Everything that can be said about a pushed event without looking at the session. [LOG-4, SYNC-1] */
+/** Checks pushed events without the session. [LOG-4, SYNC-1] */
 export async function screenEvents(
   principal: Principal,
   session: SessionId,
@@ -77,7 +77,7 @@ function idOf(value: unknown): string {
   return typeof named === 'string' ? textStart(named, 200) : ''
 }
 
-/** Pure: what is wrong with an event as the device sent it, whatever the session's state. */
+/** Checks an event as the device sent it, independent of the session's state. Pure. */
 export function screenFault(
   event: LoggedEvent,
   principal: Principal,
@@ -95,7 +95,7 @@ export function screenFault(
   return actorFault(event, principal)
 }
 
-/** Nobody speaks for another person, and the agent never speaks for any. */
+/** A person's event must carry the subject of the token, and an agent must not write a person's events. */
 function actorFault(event: Event, principal: Principal): HoldfastError | null {
   switch (event.actor.type) {
     case 'person':

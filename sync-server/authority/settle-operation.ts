@@ -10,10 +10,10 @@ import {heldRoles, roleNames} from './held-roles.ts'
 import {clip} from './prepare-operation.ts'
 
 /**
- * Takes a person's word for what became of an uncertain operation, where no system can tell; the run goes on with it. It
- * is final: the operation is never tried again, whatever turns up later. Every attempt leaves an audit entry. [OP-4]
+ * Records a person's verdict on an uncertain operation that no system can determine; the run then continues. The
+ * verdict is final: the operation is never retried, whatever is found later. Every attempt is audited. [OP-4]
  *
- * @throws HoldfastError `not_found`, `conflict` for another digest, `refused` when it is not uncertain
+ * @throws HoldfastError `not_found`, `conflict` for another digest, `refused` if it is not uncertain
  */
 export async function settleOperation(
   authority: Authority,

@@ -5,7 +5,7 @@ import {withDeadline} from './deadline.ts'
 import {deadlineOf, type OperationContext, requestOf} from './operation-context.ts'
 import type {Prepared} from './prepare-operation.ts'
 
-/** Why what an operation rests on no longer holds, as its tool judges the facts that have moved; else null. [OP-5] */
+/** Calls the tool's `recheck` with the changed facts. Returns why the operation is stale, or null. [OP-5] */
 export async function staleness(
   context: Pick<OperationContext, 'facts'>,
   row: LedgerRow,

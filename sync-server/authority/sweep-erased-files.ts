@@ -8,10 +8,10 @@ export type FileSweep = {store: Store; environment: Environment; files: ErasedFi
 const page = 1000
 
 /**
- * Makes receipts complete whose files are clean: proved by a rewrite (PGlite), or because the time that the operator
- * stated has passed. Returns a function that does one round and says for how many erasures. [RET-2, RET-3]
+ * Completes the receipts whose files are clean: after a rewrite (PGlite), or when the operator's stated time has
+ * passed. Returns a function that runs one round and returns the number of completed erasures. [RET-2, RET-3]
  *
- * @param inDoubt the clock has just jumped, so no stated time counts as passed
+ * @param inDoubt the clock may be wrong after a jump, so no stated time counts as passed
  */
 export function fileSweeper(context: FileSweep): (inDoubt: boolean) => Promise<number> {
   const rewrite = rewriter(context)
@@ -23,7 +23,9 @@ export function fileSweeper(context: FileSweep): (inDoubt: boolean) => Promise<n
   }
 }
 
-/** The files hold nothing any more of what was erased at `before` (ms) or earlier; says for how many erasures. */
+/**
+ * Marks the files clean of everything erased at `before` (ms since 1970) or earlier. Returns the number of erasures.
+ */
 export async function confirm(
   {store, environment}: Pick<FileSweep, 'store' | 'environment'>,
   before: number,
@@ -44,16 +46,16 @@ function rewriter({store, environment, files, layers}: FileSweep): () => Promise
   let pause = {from: 0, ms: 0}
   return async () => {
     const startedAt = environment.now()
-    // A clock that was set back does not prolong the pause.
+    // `Math.abs`: a clock that was set back must not prolong the pause.
     if (!files.rewritten() || Math.abs(startedAt - pause.from) < pause.ms) return 0
-    // Listed first: what is erased meanwhile waits for the next rewrite.
+    // Listed before the rewrite: what is erased during the rewrite waits for the next one.
     const refs = await store.erasures.filesWaiting(startedAt, page)
     if (refs.length === 0) return 0
-    // A database that is never idle must not keep erased words for ever.
+    // A database that is never idle must not keep erased data forever.
     const overdue = await store.erasures.filesWaiting(startedAt - files.rewriteWithinMs, 1)
     const isClean = await store.files.run(rewriteLayers, overdue.length > 0)
     const endedAt = environment.now()
-    // Broken off because the database is in use, it goes on sooner, but never at every round.
+    // A rewrite that was interrupted by other use is retried sooner, but not in every round.
     pause = {from: endedAt, ms: isClean ? files.rewriteEveryMs : files.rewriteEveryMs / 10}
     if (!isClean) return 0
     await store.erasures.filesDone(refs, startedAt, endedAt)

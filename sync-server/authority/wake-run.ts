@@ -6,9 +6,10 @@ import {appendServiceEvent} from './append-service-event.ts'
 import type {Authority} from './authority.ts'
 
 /**
- * Wakes a sleeping run for something that happened outside; whoever holds custody goes on with it. [RUN-1]
+ * Wakes a sleeping run after an external event. The holder of custody then continues it. [RUN-1]
  *
- * @throws HoldfastError `not_found` for a run that does not exist or is somebody else's, `refused` for one that is awake
+ * @throws HoldfastError `not_found` for a run that does not exist or belongs to another subject, `refused` if it is
+ * not asleep
  */
 export async function wakeRun(
   authority: Authority,

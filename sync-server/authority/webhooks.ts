@@ -3,19 +3,22 @@ import {type Event, isServerKind, type ServerKind} from '../../runtime/protocol/
 import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {DueChange} from '../storage/due-work.ts'
 
-/** Somewhere outside that is told of the server's events, in the scheme of Standard Webhooks. */
+/** An external receiver of server events, in the format of Standard Webhooks. */
 export type Webhook = {
-  /** `https:`, or `http:` for a receiver on the same machine or network. */
+  /** An `https:` URL, or `http:` for a receiver on the same machine or network. */
   url: string
-  /** `whsec_` and the base64 of 24 to 64 random bytes; shared with the receiver, never sent. */
+  /** `whsec_` followed by the base64 of 24 to 64 random bytes. Shared with the receiver, never sent. */
   secret: string
   events: readonly ServerKind[]
 }
 
-/** What is stored until it has arrived; signed anew with each attempt, because the signature covers the time of it. */
+/** A message stored until it is delivered. Each attempt is signed separately, because the signature covers its time. */
 export type WebhookMessage = {id: string; url: string; body: string}
 
-/** Pure: the messages that an event calls for. Their id is the event's, so a receiver can tell a second delivery. */
+/**
+ * Returns the webhook messages of an event. Pure. A message has the id of its event, so that receivers can detect
+ * duplicates.
+ */
 export function messagesAbout(tenant: TenantId, event: Event, webhooks: readonly Webhook[], now: number): DueChange[] {
   return webhooks
     .filter(({events}) => (events as readonly string[]).includes(event.kind))
@@ -42,7 +45,7 @@ export function checkWebhooks(webhooks: readonly Webhook[]): void {
   }
 }
 
-/** The value of the header `webhook-signature`. */
+/** Returns the value of the header `webhook-signature`. */
 export async function signWebhook(secret: string, id: string, timestamp: number, body: string): Promise<string> {
   const bytes = secretBytes(secret) ?? new Uint8Array(1)
   const key = await crypto.subtle.importKey('raw', bytes, {name: 'HMAC', hash: 'SHA-256'}, false, ['sign'])
@@ -60,5 +63,5 @@ function secretBytes(secret: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-/** Whose doing it is in the audit trail when nobody's hand was on it. */
+/** Subject of audit entries for actions of the server itself. */
 export const theServer = 'holdfast-server' as SubjectId

@@ -1,11 +1,14 @@
 export type WorkQueue = {
-  /** Runs the work unless some under this key waits or runs already; `work` must not throw. */
+  /** Queues the work. Replaces work of the same key that has not started. `work` must not throw. */
   add(key: string, work: () => Promise<void>): void
   idle(): Promise<void>
   close(): Promise<void>
 }
 
-/** At most `width` pieces of work at a time, one a key; a key added while it runs is run once more afterwards. */
+/**
+ * Creates a queue that runs at most `width` pieces of work at once, and one per key. A key added while it runs is run
+ * once more afterwards.
+ */
 export function workQueue(width: number): WorkQueue {
   const waiting = new Map<string, () => Promise<void>>()
   const running = new Set<string>()
