@@ -4,20 +4,19 @@ import {textStart} from '../../runtime/protocol/text.ts'
 import type {ModelAllowance} from './config.ts'
 import type {CallOptions} from './language-model.ts'
 
-/** Bounds of one request. */
+/** Limits of one request. */
 const mostTools = 128
 const toolBytes = 256 * 1024
 const mostStops = 16
 const longestStop = 500
-/** Tokens of a reply that a device may ask for where its offer declares no bound. */
+/** Maximum output tokens that a device may request if the offer declares no limit. */
 const defaultOutputTokens = 65_536
 
 /**
- * The part of a request that a device may decide: what it says, not what it costs or where it goes. Provider options
- * pass where the offer allows them by name; those that a provider attached to its own earlier words pass back with
- * them, and everywhere else they are dropped.
+ * Restricts a request to the options that a device may decide. Provider options pass if the offer allows them by
+ * name. Provider metadata on the model's own earlier output is passed back; on all other parts it is dropped.
  *
- * @throws HoldfastError `bad_input` naming an option, a tool of the provider or a size that the offer does not allow
+ * @throws HoldfastError `bad_input` naming an option, a provider tool or a size that the offer does not allow
  */
 export function allowedOptions(options: CallOptions, allow: ModelAllowance = {}): CallOptions {
   const {providerOptions, tools, stopSequences, maxOutputTokens, reasoning, prompt, ...rest} = options
@@ -67,7 +66,7 @@ function allowedTools(tools: Tools, {providerTools = []}: ModelAllowance): Tools
 
 type Message = CallOptions['prompt'][number]
 
-/** Only what the model itself said carries its provider's words; a device adds none to its own. */
+/** Keeps provider metadata only on assistant messages: a device must not add metadata to its own. */
 function plainMessage(message: Message): Message {
   const {providerOptions: _, ...plain} = message
   if (plain.role === 'system' || typeof plain.content === 'string') return plain as Message
@@ -83,7 +82,7 @@ function withoutOptions({providerOptions: _, ...part}: Part): Part {
   return {...part, output}
 }
 
-/** Marks that make a provider store or keep a prompt at a price, whatever the provider. */
+/** Options that make a provider cache or store a prompt at a price, for all providers. */
 const priced = /^cache|cache_?(control|point)|ttl$/i
 
 function ownWords(part: Part): Part {

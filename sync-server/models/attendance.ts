@@ -1,6 +1,7 @@
 /**
- * Knows whether anybody still waits for a generation. A reader that lost its connection comes back within the grace
- * and finds it going on; one that was cancelled or overtaken does not come back, so then nothing is waited for.
+ * Tracks whether a generation still has readers. A reader that lost its connection may return within the grace
+ * period. After the call was cancelled or overtaken no reader returns, so the generation ends when the last reader
+ * leaves.
  */
 export class Attendance {
   #readers = 0
@@ -11,17 +12,17 @@ export class Attendance {
   constructor(
     private readonly options: {
       graceMs: number
-      /** True while a reader of another process follows the stored parts. */
+      /** True while a reader in another process follows the stored parts. */
       followedElsewhere: () => Promise<boolean>
-      /** Called once, when nobody is left to generate for. */
+      /** Called once, when no reader is left. */
       onDeserted: (overtaken: boolean) => void
     },
   ) {
-    // Whoever asked has not begun to read yet.
+    // The requester has not started reading yet.
     this.#wait(Math.max(options.graceMs, 10_000))
   }
 
-  /** Returns how to leave again. */
+  /** Adds a reader. Returns a function that removes it. */
   enter(): () => void {
     this.#readers += 1
     clearTimeout(this.#timer)
@@ -34,7 +35,10 @@ export class Attendance {
     }
   }
 
-  /** Its run was ended or went another way: the last one to leave ends it. */
+  /**
+   * Marks the call as overtaken, because its run ended or continued without it. The generation ends when the last
+   * reader leaves.
+   */
   overtake(): void {
     if (this.#overtaken) return
     this.#overtaken = true
@@ -55,7 +59,7 @@ export class Attendance {
   async #leave(): Promise<void> {
     const timer = this.#timer
     const followed = !this.#overtaken && (await this.options.followedElsewhere())
-    // Somebody came meanwhile, and may have left again: then another wait has begun.
+    // A reader entered meanwhile, and may have left again: then a new timer runs.
     if (timer !== this.#timer || this.#readers > 0 || this.#closed) return
     if (followed) return this.#wait(Math.max(this.options.graceMs, 1000))
     this.close()

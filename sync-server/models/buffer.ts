@@ -1,7 +1,7 @@
 import type {Json} from '../../runtime/protocol/json.ts'
 import type {NumberedPart, PartChunk} from '../storage/token-store.ts'
 
-/** The parts of one generation under way, numbered from 1; any number of readers, each at its own offset. */
+/** The parts of a running generation, numbered from 1. Supports any number of readers, each at its own offset. */
 export class PartBuffer {
   readonly #parts: Json[] = []
   readonly #waiting = new Set<() => void>()
@@ -21,12 +21,12 @@ export class PartBuffer {
     this.#wake()
   }
 
-  /** Everything after the first `stored` parts. */
+  /** Returns the parts after the first `stored`. */
   chunk(stored: number): PartChunk {
     return {first: stored + 1, parts: this.#parts.slice(stored)}
   }
 
-  /** Parts after `after`, as they come, until the end or until the signal says stop. */
+  /** Yields the parts after `after` as they arrive, until the end or until `signal` aborts. */
   async *read(after: number, signal: AbortSignal): AsyncGenerator<NumberedPart> {
     for (let n = after + 1; ; ) {
       if (signal.aborted) return

@@ -3,12 +3,12 @@ import {modelCallSchema} from '../../runtime/protocol/model-call.ts'
 import {nameSchema} from '../../runtime/protocol/text.ts'
 import type {CallOptions} from './language-model.ts'
 
-/** Of a model of the gateway, as its host named it. */
+/** Name of a gateway model, as configured by the host. */
 export const modelNameSchema = nameSchema(200)
 
 const isArray = (value: unknown): value is unknown[] => Array.isArray(value)
 
-/** A file in a prompt is bytes, which JSON has no text for, or an address that this server would have to fetch. */
+/** Files are refused: they are bytes, which JSON cannot represent, or a URL that this server would have to fetch. */
 function holdsFile(value: unknown): boolean {
   return (
     isArray(value) &&
@@ -24,9 +24,9 @@ const messageSchema = z
   .refine(message => !holdsFile(message.content), 'expected no file parts; the gateway takes text and tools only')
 
 /**
- * What a device may ask of a model: the call options of the provider specification as JSON. Headers are dropped, for
- * with them a device could replace those that carry the server's key; whatever else is unknown is dropped too. `call`
- * names the call; without it the same request is another call each time.
+ * The call options of the provider specification that a device may send, as JSON. Headers are dropped, because they
+ * could replace those with the server's key. Unknown fields are dropped too. `call` is the idempotency key; without
+ * it every request is a new call.
  */
 export const callOptionsSchema = z
   .object({
@@ -46,7 +46,7 @@ export const callOptionsSchema = z
     toolChoice: z.looseObject({type: z.enum(['auto', 'none', 'required', 'tool'])}).optional(),
     providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
   })
-  // The shape above is what a device could get wrong; the provider itself judges the rest of a part.
+  // The schema covers what a device can get wrong. The provider validates the rest of a part.
   .transform(({call, ...options}) => ({
     call: call ?? null,
     options: options as unknown as CallOptions,

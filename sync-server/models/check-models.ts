@@ -30,7 +30,7 @@ const offerSchema = z.strictObject({
   allow: allowanceSchema.optional(),
 } satisfies Shape<ModelOffer>)
 
-/** Models by name: each a model, or an offer of one with prices and what devices may ask of it. */
+/** Models by name. Each is a model, or an offer: a model with prices and the options that devices may use. */
 export const modelsSchema = z.record(
   z.string(),
   chosenSchema(value => (isOffer(value) ? offerSchema : modelSchema)),
@@ -44,7 +44,7 @@ const budgetSchema = z
   } satisfies Shape<TenantBudget>)
   .refine(({tokens, cost}) => tokens !== undefined || cost !== undefined, 'expected tokens or cost to be bounded')
 
-/** A list of budgets for every tenant, or a function that returns the list of one. */
+/** A list of budgets for every tenant, or a function that returns the list of a tenant. */
 export const budgetsOptionSchema = chosenSchema(value =>
   typeof value === 'function' ? functionSchema : z.array(budgetSchema),
 )

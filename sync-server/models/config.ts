@@ -2,30 +2,36 @@ import type {TenantId} from '../../runtime/protocol/ids.ts'
 import type {SpendingLimit, Spent} from '../storage/token-store.ts'
 import type {LanguageModel} from './language-model.ts'
 
-/** Per million tokens, in the currency of the bill; costs are counted in its millionths. */
+/** Prices per million tokens, in the billing currency. Costs are counted in millionths of it. */
 export type ModelPrices = {
   inputPerMTok: number
   outputPerMTok: number
-  /** For input that the provider read from its cache. Default: `inputPerMTok`. */
+  /** Price of input that the provider read from its cache. Default: `inputPerMTok`. */
   cachedInputPerMTok?: number
 }
 
-/** What a device may ask of an offered model beside its prompt, its function tools and the sampling of its reply. */
+/** What a device may request in addition to its prompt, function tools and sampling options. */
 export type ModelAllowance = {
-  /** Tokens of one reply at most; also asked for where a device asks for none. Default: 65,536, and none is asked for. */
+  /**
+   * Maximum tokens of one reply. If set, it is also sent when a device requests no limit. Default: 65,536, sent only
+   * if requested.
+   */
   maxOutputTokens?: number
-  /** Names of options by provider, like `{openai: ['reasoningEffort']}`. Default: none. */
+  /** Allowed option names by provider, for example `{openai: ['reasoningEffort']}`. Default: none. */
   providerOptions?: Readonly<Record<string, readonly string[]>>
-  /** Ids of tools that the provider runs itself, like `openai.web_search`. Default: none. */
+  /** Ids of allowed tools that the provider runs, for example `openai.web_search`. Default: none. */
   providerTools?: readonly string[]
-  /** How much the model reasons, the call option `reasoning` of specification v4. Default: not allowed. */
+  /** Allows the call option `reasoning` of specification v4, the reasoning effort. Default: not allowed. */
   reasoning?: boolean
 }
 export type ModelOffer = {model: LanguageModel; prices?: ModelPrices; allow?: ModelAllowance}
-/** A model alone costs nothing that could be counted; with prices its calls count against budgets of cost too. */
+/** Models by name. Calls of a model without prices have no cost; with prices they also count towards cost budgets. */
 export type Models = Record<string, LanguageModel | ModelOffer>
 
-/** What a tenant may use within the last `windowMs` (ms): tokens of prompts and replies, or cost in the prices' currency. */
+/**
+ * Budget of a tenant within the last `windowMs` (ms): tokens of prompts and replies, or cost in the currency of the
+ * prices.
+ */
 export type TenantBudget = {windowMs: number; tokens?: number; cost?: number}
 export type TenantBudgets =
   | readonly TenantBudget[]
@@ -41,7 +47,7 @@ export function isOffer(value: unknown): value is ModelOffer {
   return typeof value === 'object' && value !== null && 'model' in value
 }
 
-/** Rounded up, so that a call that cost something never counts as free. */
+/** Cost in millionths of the currency, rounded up so that a paid call never counts as free. */
 export function costMicros(
   tokens: Pick<Spent, 'inputTokens' | 'outputTokens'> & {cachedTokens?: number},
   prices: ModelPrices | undefined,

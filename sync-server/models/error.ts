@@ -5,7 +5,10 @@ import {redactText} from '../../runtime/protocol/redact-secrets.ts'
 import {retryAfterMs} from '../../runtime/protocol/retry-after.ts'
 import {textStart} from '../../runtime/protocol/text.ts'
 
-/** What a device is told of each kind of failure: a provider's own words may name keys, organisations and addresses. */
+/**
+ * Message to the device per kind of failure. The provider's own text is not used: it may contain keys, organisations
+ * and URLs.
+ */
 const messages: Record<ModelFailureReason, string> = {
   rate_limited: 'The model provider is asked too often at the moment.',
   unavailable: 'The model provider is not available at the moment.',
@@ -20,15 +23,15 @@ const messages: Record<ModelFailureReason, string> = {
 }
 const tooLong = 'The prompt is longer than the model takes.'
 
-/** A failure of the gateway's own making, in the shape that `failureOf` reads back. */
+/** Creates a failure of the gateway itself, in the form that `failureOf` reads. */
 export function modelFailed(reason: ModelFailureReason, message: string = messages[reason]): HoldfastError {
   return new HoldfastError('model_failed', message, {details: {reason, retryable: isPassing(reason)}})
 }
 
 /**
- * What a provider's error means for whoever asked: 408, 409, 429, 5xx and a broken connection may pass, every other
- * answer is final, and so is a content filter. What says nothing of itself is final, so that nobody retries for ever.
- * `now` is milliseconds since 1970.
+ * Converts a provider's error to a failure. 408, 409, 429, 5xx and a broken connection are retryable. Any other
+ * response, a content filter and an error without details are final, so that no caller retries forever. `now` is in
+ * ms since 1970.
  */
 export function failureOf(error: unknown, now: number): ModelFailure {
   const own = ownReason(error)
@@ -43,8 +46,8 @@ export function failureOf(error: unknown, now: number): ModelFailure {
 }
 
 /**
- * What the server's log keeps of a provider's error: its status and code and, where the answer is about the account or
- * the service and not about the prompt, its words without secrets. [VIEW-5]
+ * Returns what the server log records of a provider's error: its status and code. The redacted message is included
+ * only if the response concerns the account or service, not the prompt. [VIEW-5]
  */
 export function failureDetail(error: unknown): {system: string; words?: string} {
   const status = fieldOf(error, 'statusCode')
@@ -55,7 +58,7 @@ export function failureDetail(error: unknown): {system: string; words?: string} 
   return {system, ...(words !== undefined && {words})}
 }
 
-/** A code is one short word; anything else could be said by whoever wrote the prompt. */
+/** Accepts only a single short word as a code: other text could come from the prompt. */
 function codeIn(error: unknown): string {
   const inner = fieldOf(fieldOf(error, 'data'), 'error')
   const found = [fieldOf(error, 'code'), fieldOf(inner, 'code'), fieldOf(inner, 'type'), fieldOf(error, 'name')]
@@ -77,7 +80,8 @@ function reasonOf(error: unknown): ModelFailureReason {
   if (typeof status === 'number') return reasonOfStatus(status)
   const name = fieldOf(error, 'name')
   if (name === 'TimeoutError') return 'timeout'
-  // No status: the connection broke, or the provider's code did. Its own mark says whether that may pass.
+  // Without a status, either the connection or the provider's code failed. `isRetryable` tells whether a retry may
+  // help.
   const network = name === 'TypeError' || typeof fieldOf(error, 'code') === 'string'
   return network || typeof fieldOf(error, 'isRetryable') === 'boolean' ? 'broken' : 'refused'
 }
@@ -88,7 +92,7 @@ function reasonOfStatus(status: number): ModelFailureReason {
   return status >= 500 || status === 409 ? 'unavailable' : 'refused'
 }
 
-/** Providers say it in the body of a 400, under this name or with these words. */
+/** Providers report it in the body of a 400, by this name or this phrase. */
 function isContentFilter(error: unknown): boolean {
   const body = fieldOf(error, 'responseBody')
   return fieldOf(error, 'statusCode') === 400 && typeof body === 'string' && /content[_ -]?(filter|policy)/i.test(body)

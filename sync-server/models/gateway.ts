@@ -25,13 +25,13 @@ export type GatewayOptions = {
   budgets: TenantBudgets
   onFault(error: unknown, about?: FaultPlace): void
   observe?: ObserveCall
-  /** Told of each call that ended without its finish, unless nobody wanted it any more. */
+  /** Called for each call that ended without a finish part, unless it was aborted for lack of readers. */
   onFailed?(call: ObservedCall, failure: ModelFailure, detail: {system: string; words?: string}): Promise<void>
   limits?: Partial<GatewayLimits>
 }
 
 export type ObservedCall = {ref: ModelCallRef; name: ModelCallName | null; model: string; provider: string}
-/** Goes around the one call of a provider; must make it once, and pass on its parts and what it throws. */
+/** Wraps the single call of a provider. Must invoke `ask` once and pass on its parts and its error. */
 export type ObserveCall = (call: ObservedCall, ask: () => PromiseLike<PartStream>) => Promise<PartStream>
 
 export type GatewayLimits = {
@@ -56,7 +56,8 @@ const defaults: GatewayLimits = {
   graceMs: 60_000,
   leaseMs: 15_000,
   generationMs: 1_800_000,
-  // Both below what a device waits by default, so that the gateway's verdict comes first and nothing is asked twice.
+  // Both are below the default timeouts of a device, so that the gateway reports the timeout first and the device
+  // does not repeat the call.
   firstPartMs: 270_000,
   silenceMs: 100_000,
   pollMs: 200,
@@ -69,12 +70,12 @@ type Sale = ModelOffer & {label: string; inputTokens: number; options: CallOptio
 export type Asked = {name: string; call: ModelCallName | null; options: CallOptions}
 
 /**
- * Sells each generation once: whoever comes with the key of a call that was begun before is attached to it, wherever
- * it runs, and only the first asks the provider. [CUS-5, BUD-1]
+ * Runs each generation once. Only the first request with a call key calls the provider; later requests with the same
+ * key attach to that generation, in whichever process it runs. [CUS-5, BUD-1]
  *
  *   key ─▶ claim ─┬─ won ───────▶ generate here, for every reader
- *                 ├─ taken ─────▶ read along, from the buffer here or from the store
- *                 └─ exhausted ─▶ refused before anything is paid
+ *                 ├─ taken ─────▶ read from the buffer here, or from the store
+ *                 └─ exhausted ─▶ refused before the provider is called
  */
 export class ModelGateway {
   readonly limits: GatewayLimits
@@ -96,10 +97,10 @@ export class ModelGateway {
   }
 
   /**
-   * The parts of the call, from the first, whether or not it was begun before.
+   * Returns the parts of the call from the first, starting the call if it is new.
    *
-   * @throws HoldfastError `not_found` for an unknown model, `conflict` when the key stands for another request,
-   * `budget_exhausted` before anything is paid, `bad_input` for an option that the offer does not allow
+   * @throws HoldfastError `not_found` for an unknown model, `conflict` if the key belongs to another request,
+   * `budget_exhausted` before the provider is called, `bad_input` for an option that the offer does not allow
    */
   async ask(
     owner: Owner,
@@ -136,7 +137,7 @@ export class ModelGateway {
     return this.#follow(ref, 0, signal)
   }
 
-  /** The parts after `after` of a call that this subject has begun; null when there is none. */
+  /** Returns the parts after `after` of an existing call of this subject, or null if there is none. */
   async resume(
     owner: Owner,
     key: string,
@@ -147,12 +148,15 @@ export class ModelGateway {
     return (await this.parts.store.modelCalls.get(ref)) ? this.#follow(ref, after, signal) : null
   }
 
-  /** Ends what dead processes left open, and says how much; how long words are kept is a rule of the server's `retention`. [RET-1] */
+  /**
+   * Ends the open calls of dead processes and returns their number. How long parts are kept is set by `retention`.
+   * [RET-1]
+   */
   async sweep(): Promise<number> {
     return await this.parts.store.modelCalls.expire(this.parts.environment.now(), 100)
   }
 
-  /** Ends every generation of this process, with a last part that says so. */
+  /** Ends every generation of this process, each with an error part. */
   async close(): Promise<void> {
     this.#unsubscribe()
     for (const generation of this.#live.values()) generation.abort(modelFailed('lost', 'The server is stopping.'))
@@ -173,7 +177,7 @@ export class ModelGateway {
       environment,
       onFault: error => onFault(error, {fields: modelCallFields(ref.tenant, name)}),
       onFailed: (failure, detail) => this.#track(this.parts.onFailed?.(called, failure, detail) ?? Promise.resolve()),
-      // Nobody can come back for a call without a key.
+      // A call without a key cannot be resumed.
       limits: {...this.limits, ...(name === null && {graceMs: 0})},
     })
     const id = idOf(ref)
@@ -187,7 +191,7 @@ export class ModelGateway {
     else yield* this.#stored(ref, after, signal)
   }
 
-  /** Reads what is stored until the call has ended; as long as its process lives, that is all there is to wait for. */
+  /** Yields stored parts until the call ends, polling while the lease of its process holds. */
   async *#stored(ref: ModelCallRef, after: number, signal: AbortSignal): AsyncGenerator<NumberedPart> {
     const {store, environment} = this.parts
     let next = after
@@ -247,7 +251,7 @@ function exhausted({windowMs, tokens, costMicros, usedTokens, usedCostMicros, re
   )
 }
 
-/** A call without a name: it can be made, counted and refused like any other, but not taken up again. */
+/** Key of a call without a name: it is counted and limited as usual, but cannot be resumed. */
 function onceKey(): string {
   return `once.${crypto.randomUUID()}`
 }

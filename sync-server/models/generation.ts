@@ -18,12 +18,12 @@ export type GenerationParts = {
   owner: string
   prices: ModelPrices | undefined
   inputTokens: number
-  /** Asks the provider; called exactly once. */
+  /** Calls the provider. Invoked exactly once. */
   ask(signal: AbortSignal): PromiseLike<PartStream>
   store: Store
   environment: Environment
   onFault(error: unknown): void
-  /** Told how it failed, when it did; that nobody waited for it any more is no failure. */
+  /** Called with the failure. A call aborted for lack of readers is not a failure. */
   onFailed(failure: ModelFailure, detail: {system: string; words?: string}): void
   limits: {
     graceMs: number
@@ -37,11 +37,12 @@ export type GenerationParts = {
 }
 
 /**
- * One call of a provider, from asking to its last part. It belongs to the process that claimed its key, goes on
- * whoever reads, and is written down as it comes; what ends it early is its last part, so no reader waits for nothing.
+ * One call of a provider, from the request to the last part. It belongs to the process that claimed its key,
+ * continues without readers for the grace period, and is stored as parts arrive. If it ends early, its last part is
+ * an error, so that no reader waits forever.
  *
  *   provider ─▶ buffer ─▶ readers here          each part once, in order, from any offset
- *                  └────▶ store ─▶ readers of other processes, and those that come back later
+ *                  └────▶ store ─▶ readers of other processes, and later readers
  */
 export class Generation {
   readonly #buffer = new PartBuffer()
@@ -81,7 +82,7 @@ export class Generation {
     return this.parts.name
   }
 
-  /** What it has cost so far; final once `run` has resolved. */
+  /** Usage so far; final once `run` has resolved. */
   get spent(): Spent {
     return this.#spent
   }
@@ -103,7 +104,7 @@ export class Generation {
     }
   }
 
-  /** Resolves with how it ended once that is written down; never throws. */
+  /** Resolves with the final status after it is stored. Never throws. */
   async run(): Promise<CallEnd['status']> {
     const {limits} = this.parts
     const beat = setInterval(() => this.#flush(), Math.max(10, limits.leaseMs / 3))
@@ -160,14 +161,14 @@ export class Generation {
     }
   }
 
-  /** The finish always has room: without it what was paid would be lost. */
+  /** The finish part always fits: it carries the usage that was paid for. */
   #hasRoom(part: ModelStreamPart): boolean {
     const {limits} = this.parts
     this.#bytes += JSON.stringify(part).length
     return part.type === 'finish' || (this.#buffer.length < limits.parts && this.#bytes <= limits.bytes)
   }
 
-  /** What does not fit is not asked for any further; what there is counts as a reply that was cut at its length. */
+  /** Ends a reply that is too long, with the finish reason `length`. */
   #cut(): void {
     const {inputTokens: total, outputTokens} = this.#spent
     const usage = {inputTokens: {total}, outputTokens: {total: outputTokens}}
@@ -177,7 +178,7 @@ export class Generation {
 
   #take(part: ModelStreamPart): void {
     this.#count(part)
-    // Read back from the text: what a reader gets now is what one gets who comes later. [LOG-5]
+    // Serialised and parsed, so that readers now and later receive the same value. [LOG-5]
     this.#buffer.push(JSON.parse(JSON.stringify(part)) as Json)
     this.#flush()
   }
@@ -200,7 +201,7 @@ export class Generation {
     return {inputTokens, outputTokens, costMicros: cost, estimated}
   }
 
-  /** One write at a time; what comes meanwhile goes into the next. */
+  /** Writes one chunk at a time. Parts that arrive meanwhile go into the next chunk. */
   #flush(): void {
     this.#flushing ??= this.#append().finally(() => {
       this.#flushing = null
@@ -221,7 +222,7 @@ export class Generation {
         this.#renewedAt = now
       } while (this.#stored < this.#buffer.length)
     } catch (error) {
-      // The next beat tries again; with the lease gone the call is somebody else's to end.
+      // The next heartbeat retries. After the lease has expired, another process may end the call.
       onFault(error)
       if (environment.now() - this.#renewedAt > limits.leaseMs) {
         this.abort(modelFailed('lost', 'The parts of this call could not be written down.'))
@@ -236,7 +237,7 @@ export class Generation {
   }
 }
 
-/** A provider that ignores its signal cannot hold us. */
+/** Rejects on abort, even if a provider ignores its signal. */
 function untilAborted<T>(signal: AbortSignal, work: PromiseLike<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

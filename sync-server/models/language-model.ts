@@ -7,15 +7,18 @@ import type {
   LanguageModelV4StreamPart,
 } from '@ai-sdk/provider'
 
-/** A model of the AI SDK's provider specification, version 3 or 4. */
+/** A model of the AI SDK provider specification, version 3 or 4. */
 export type LanguageModel = LanguageModelV3 | LanguageModelV4
 export type ModelStreamPart = LanguageModelV3StreamPart | LanguageModelV4StreamPart
 export type PartStream = ReadableStream<ModelStreamPart>
-/** What a device may set of a call: no files, the only part of a prompt that the versions spell differently. */
+/**
+ * The call options that a device may set. Files are excluded: they are the only prompt part whose form differs
+ * between the versions.
+ */
 export type CallOptions = Omit<LanguageModelV3CallOptions, 'abortSignal' | 'headers' | 'includeRawChunks'> &
   Pick<LanguageModelV4CallOptions, 'reasoning'>
 
-/** Asks for a stream, in the options of the model's own version. */
+/** Starts a stream with the options of the model's specification version. */
 export async function streamOf(
   model: LanguageModel,
   options: CallOptions,

@@ -2,12 +2,12 @@ import type {ModelCallName} from '../../runtime/protocol/model-call.ts'
 import {isActive} from '../../runtime/protocol/run.ts'
 import type {SessionState} from '../../runtime/protocol/session.ts'
 
-/** What the server has seen so far of the run and the step that a call belongs to: it may lag behind the device. */
+/** Whether the server has seen the run and the step of a call. The server may lag behind the device. */
 export type Sightings = {run: boolean; step: boolean}
 
 /**
- * Has the run gone on without this call? Only what was once seen can be seen to be over: before that, the device's
- * events are still on their way. [RUN-3, RUN-7]
+ * Determines whether the run continued without this call. Only a run or step that was seen before can be over;
+ * otherwise the device's events may not have arrived yet. [RUN-3, RUN-7]
  */
 export function isOvertaken(
   {run, step, attempt}: ModelCallName,

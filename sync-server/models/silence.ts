@@ -1,4 +1,4 @@
-/** Ends a call that shows no sign of progress, apart from the bound on the whole. */
+/** Ends a call that makes no progress. Independent of the limit on its total duration. */
 export class Silence {
   #timer: ReturnType<typeof setTimeout>
   #begun = false
@@ -10,7 +10,7 @@ export class Silence {
     this.#timer = setTimeout(onSilence, limits.firstPartMs)
   }
 
-  /** A part has come; until the first of the reply itself, the longer of the two bounds holds. */
+  /** Restarts the timer after a part. Until the first part of the reply itself, the longer of both limits applies. */
   heard({type}: {type: string}): void {
     const {firstPartMs, silenceMs} = this.limits
     this.#begun ||= !['stream-start', 'response-metadata', 'ping', 'raw'].includes(type)

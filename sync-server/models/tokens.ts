@@ -1,12 +1,12 @@
 import {estimateTokens as estimateText} from '../../runtime/protocol/estimate-tokens.ts'
 import type {CallOptions, ModelStreamPart} from './language-model.ts'
 
-/** Our own count of a request, used until the provider tells its own. */
+/** Estimates the tokens of a request. Used until the provider reports its own count. */
 export function estimatePrompt({prompt, tools}: Pick<CallOptions, 'prompt' | 'tools'>): number {
   return estimateText([prompt, tools ?? []])
 }
 
-/** Our own count of one part of a reply: a piece of text is mostly one token or more. */
+/** Estimates the tokens of one part of a reply. A text delta usually is at least one token. */
 export function estimateTokens(part: ModelStreamPart): number {
   switch (part.type) {
     case 'text-delta':

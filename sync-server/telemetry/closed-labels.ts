@@ -1,10 +1,10 @@
 /**
- * A metric keeps every combination of labels that it ever met, so what a caller can invent must not become one. Values
- * come from closed sets, and what is not in its set is counted as `other`.
+ * Label for values outside a closed set. A metric keeps every combination of labels forever, so a caller-defined
+ * value must never become a label.
  */
 export const other = '_OTHER'
 
-/** https://opentelemetry.io/docs/specs/semconv/http/http-metrics names `_OTHER` for methods that are not known. */
+/** https://opentelemetry.io/docs/specs/semconv/http/http-metrics defines `_OTHER` for unknown methods. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY'])
 
 export function methodLabel(method: string): string {
@@ -12,8 +12,7 @@ export function methodLabel(method: string): string {
 }
 
 /**
- * The pattern of the route that a request was for. Wildcards belong to middleware, or to a host that answers whatever
- * is left; neither says what was asked for.
+ * Returns the pattern of the matched route. Wildcards are skipped: they belong to middleware or to a host's fallback.
  */
 export function routeLabel(matched: readonly string[]): string {
   return matched.findLast(path => !path.includes('*')) ?? other
@@ -23,8 +22,8 @@ const mostTenants = 200
 const agentsOfOne = 20
 
 /**
- * Lets the first names through and counts the rest as `other`. Agents are named by devices, in the pins of their runs;
- * each tenant has a number of its own, so that none can use up the names of another.
+ * Admits the first names and maps the rest to `other`. Devices name agents in the pins of their runs, so each tenant
+ * has a limit of its own and cannot use up the names of others.
  */
 export function boundedLabels(): {tenant(tenant: string): string; agent(tenant: string, agent: string): string} {
   const known = new Map<string, Set<string>>()

@@ -5,7 +5,7 @@ import {type Log, type LogLine, loggedError, openLog} from '../../runtime/protoc
 import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 import {type Bucket, take} from '../rate-limit.ts'
 
-/** The lines of a server; each names the span that it was told under, so that the two are found together. [OBS-1] */
+/** Creates the server's log. Each line carries the ids of the active span, so that both can be correlated. [OBS-1] */
 export function serverLog(write: ((line: LogLine) => void) | undefined, environment: Environment): Log {
   const log = openLog(write, environment.now)
   if (!write) return log
@@ -15,7 +15,7 @@ export function serverLog(write: ((line: LogLine) => void) | undefined, environm
   }
 }
 
-/** What is refused to somebody who may be up to something, or whose device has gone wrong; the rest is everyday. */
+/** Refusals that may indicate an attack or a faulty device. Other refusals are routine and are not logged. */
 const worthTelling = [
   'unauthenticated',
   'forbidden',
@@ -25,10 +25,10 @@ const worthTelling = [
   'stale_epoch',
   'unavailable',
 ] as const
-/** Anybody can be refused as often as they like, and must not fill a disk with it. [SYNC-6] */
+/** Rate limit per second: any caller can cause refusals, and must not fill the disk with log lines. [SYNC-6] */
 const rate = {perSecond: 5, burst: 50}
 
-/** Tells of refused requests, at most a few a second; the next line says how many were left out. */
+/** Logs refused requests at a limited rate. The next line carries the number of omitted lines. */
 export function refusals(log: Log, now: () => number): (error: unknown, fields: () => TelemetryFields) => void {
   let bucket: Bucket | undefined
   let leftOut = 0
@@ -42,7 +42,7 @@ export function refusals(log: Log, now: () => number): (error: unknown, fields: 
     }
     const told = loggedError(error)
     const about = {...fields(), ...(leftOut > 0 && {'holdfast.left_out': leftOut})}
-    // A fault of the surroundings comes with its cause; a refusal is the caller's own doing.
+    // `unavailable` is logged with its cause; other refusals only with their code.
     if (told.code === 'unavailable') log('server.unavailable', about, told)
     else log(told.code === 'stale_epoch' ? 'epoch.stale' : 'request.refused', about, {code: told.code})
     leftOut = 0

@@ -1,7 +1,7 @@
 import {metrics} from '@opentelemetry/api'
 import type {Registry} from './registry.ts'
 
-/** Every metric of the server: what it counts or measures, and in which unit. */
+/** All metrics of the server with their description and unit. */
 export const counters = {
   'holdfast.events': 'Events that joined a log, by kind.',
   'holdfast.runs.ended': 'Runs that ended, by how.',
@@ -21,7 +21,7 @@ export const histograms = {
 
 export type CounterName = keyof typeof counters
 export type HistogramName = keyof typeof histograms
-/** Few values each: what names one session, run or person belongs into a span. */
+/** Label values must be few. Ids of sessions, runs or persons belong in spans. */
 export type Labels = Record<string, string>
 
 export interface Meters {
@@ -29,7 +29,7 @@ export interface Meters {
   record(name: HistogramName, labels: Labels, value: number): void
 }
 
-/** Counts into the metrics API, for whatever reader the host has registered, and into our own page if there is one. */
+/** Records to the OpenTelemetry metrics API and, if present, to the registry of `/metrics`. */
 export function createMeters(registry: Registry | null): Meters {
   const meter = () => metrics.getMeter('holdfast')
   return {
@@ -45,7 +45,7 @@ export function createMeters(registry: Registry | null): Meters {
   }
 }
 
-/** Seconds since a `performance.now()`. */
+/** Returns the seconds since `startedAt`, a value of `performance.now()`. */
 export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1000
 }

@@ -1,27 +1,27 @@
 import {type CounterName, counters, type HistogramName, histograms, type Labels} from './meters.ts'
 
-/** The metrics of this process as the text that Prometheus scrapes. */
+/** The metrics of this process in the Prometheus text format. */
 export interface Registry {
   add(name: CounterName, labels: Labels, by: number): void
   record(name: HistogramName, labels: Labels, value: number): void
   text(): string
 }
 
-/** Upper ends of the buckets, by unit: seconds and tokens. */
+/** Upper bounds of the buckets per unit: seconds and tokens. */
 const bounds: Record<string, readonly number[]> = {
   s: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
   '{token}': [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576],
 }
 
-/** Label sets of one metric; whatever comes after them is counted together, so that no caller can fill the memory. */
+/** Maximum label sets per metric. Further sets are counted together, which bounds the memory. */
 const maxSeries = 1000
 
 type Series<Value> = Map<string, Value>
 type Distribution = {counts: number[]; sum: number; count: number}
 
 /**
- * Written by hand because a page of counters needs no dependency: two kinds of metric, one text format. Everything else
- * (resources, exemplars, push) is what the OpenTelemetry SDK of the host is for.
+ * Creates a registry. Two kinds of metric in one text format need no dependency; resources, exemplars and push are
+ * left to the host's OpenTelemetry SDK.
  */
 export function createRegistry(): Registry {
   const counted = new Map<CounterName, Series<number>>()

@@ -2,14 +2,17 @@ import {context, type Span, type SpanKind, SpanStatusCode, trace} from '@opentel
 import {errorType} from '../../runtime/protocol/log-line.ts'
 import type {TelemetryFields} from '../../runtime/protocol/telemetry.ts'
 
-/** Asked anew each time, so that an SDK may be registered at any time before. */
+/** Resolved on every call, because the host may register an SDK later. */
 export const tracer = () => trace.getTracer('holdfast')
 
-/** Runs work in a span under the active one; of an error only its code is told, since its words may be anybody's. [VIEW-5] */
+/**
+ * Runs `work` in a child span of the active one. Of an error only the code is recorded, since its message may contain
+ * user data. [VIEW-5]
+ */
 export function inSpan<T>(
   name: string,
   kind: SpanKind,
-  /** Asked only while somebody records. */
+  /** Called only if the span is recorded. */
   fields: () => TelemetryFields | Promise<TelemetryFields>,
   work: (span: Span) => Promise<T>,
 ): Promise<T> {

@@ -10,7 +10,7 @@ import type {AuditEntry, SessionKey} from '../storage/store.ts'
 type Around = {before: SessionState; after: SessionState}
 type Told = Parameters<Log>
 
-/** Tells what an operator may have to know of an event that has joined a log, from the states around it. */
+/** Logs a committed event that an operator may need to know, using the states before and after it. */
 export function tellEvent(log: Log, {tenant}: Pick<SessionKey, 'tenant'>, event: Event, around: Around): void {
   const told = toldOf(tenant, event, around)
   if (told) log(...told)
@@ -39,10 +39,13 @@ function toldOf(tenant: string, event: Event, {before, after}: Around): Told | n
   }
 }
 
-/** A refusal that the state alone brings about is everyday; these say that a device has gone wrong, or somebody tries. */
+/**
+ * Codes that indicate a faulty device or an attack. Refusals caused by the session's state are routine and are not
+ * logged.
+ */
 const suspicious = ['forbidden', 'conflict', 'bad_input', 'unreadable_event', 'stale_epoch'] as const
 
-/** One line a code, however many events of a push got it: what a device wrote into them is not told. [VIEW-5] */
+/** Logs one line per code with the number of refused events. The content of the events is not logged. [VIEW-5] */
 export function tellVerdicts(
   log: Log,
   {tenant}: Pick<SessionKey, 'tenant'>,
@@ -58,7 +61,7 @@ export function tellVerdicts(
   }
 }
 
-/** Attempts that only the audit knows of, since nothing came of them. */
+/** Logs refused attempts, which otherwise only the audit records. */
 export function tellAudit(log: Log, {tenant, action, about}: AuditEntry): void {
   if (!/refused$/.test(action) || action === 'memory.refused') return
   const [operation, approval] = [operationIdSchema.safeParse(about), approvalIdSchema.safeParse(about)]
@@ -70,7 +73,7 @@ export function tellAudit(log: Log, {tenant, action, about}: AuditEntry): void {
   })
 }
 
-/** A device may write anything there. */
+/** A device may write any text as the code, so unknown codes are not logged. */
 function known(code: string): string {
   return (errorCodes as readonly string[]).includes(code) ? code : 'unknown'
 }

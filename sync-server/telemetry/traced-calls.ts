@@ -8,7 +8,10 @@ import type {Store} from '../storage/store.ts'
 import {type Meters, secondsSince} from './meters.ts'
 import {failSpan, tracer} from './spans.ts'
 
-/** Goes around each call of a provider: a span and the two GenAI metrics; what is said passes by unread. [OBS-1] */
+/**
+ * Wraps each provider call in a span and records the two GenAI metrics. Parts are passed on unchanged and not
+ * recorded. [OBS-1]
+ */
 export function tracedCalls(store: Store, meters: Meters): ObserveCall {
   return async (call, ask) => {
     const labels = {
@@ -42,7 +45,7 @@ async function fieldsOf({sessions}: Store, {ref, name}: ObservedCall): Promise<T
   return {...(state && sessionFields(ref.tenant, state)), ...modelCallFields(ref.tenant, name)}
 }
 
-/** Says that a call has failed, and by which kind of failure, with what its provider said of the account or the service. [VIEW-5] */
+/** Logs a failed call with the kind of failure and the provider's text about the account or service. [VIEW-5] */
 export function toldFailures(store: Store, log: Log) {
   return async (
     call: ObservedCall,

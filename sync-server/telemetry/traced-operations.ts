@@ -6,7 +6,7 @@ import type {Store} from '../storage/store.ts'
 import {type Meters, secondsSince} from './meters.ts'
 import {inSpan} from './spans.ts'
 
-/** The same operations, with a span for each call of the application's code; input and receipt stay out of it. [OBS-1] */
+/** Wraps each call of application code in a span. Input and receipt are not recorded. [OBS-1] */
 export function tracedOperations(operations: Operations, store: Store, meters: Meters): Operations {
   const traced = Object.entries(operations).map(([name, definition]): [string, OperationDefinition] => [
     name,
@@ -48,7 +48,7 @@ function tracedOperation(
     authorise: request => around('authorise', request, () => definition.authorise(request)),
     recheck: request => around('recheck', request, () => definition.recheck(request)),
     execute: request => around('execute', request, () => definition.execute(request)),
-    // Where there is none, a person is asked; a stand-in would hide that.
+    // Keep an absent `reconcile` absent: then a person is asked for a verdict.
     ...(reconcile && {reconcile: request => around('reconcile', request, () => reconcile.call(definition, request))}),
   }
 }

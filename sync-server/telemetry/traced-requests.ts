@@ -9,8 +9,8 @@ import {type Meters, secondsSince} from './meters.ts'
 import {failSpan, tracer} from './spans.ts'
 
 /**
- * A span for each request, under the trace that the device brings. It ends with the head of the answer: a stream may
- * live for hours, and what happens in it has spans of its own. [OBS-1]
+ * Creates a span per request, as a child of the device's trace. It ends with the response head: a stream may last for
+ * hours, and its work has spans of its own. [OBS-1]
  */
 export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
   return async (c, next) => {
@@ -31,7 +31,7 @@ export function tracedRequests(meters: Meters): MiddlewareHandler<Env> {
   }
 }
 
-/** What a request says of itself before anything is looked up. */
+/** Returns the fields that a request itself provides, without a lookup. */
 export function requestFields(c: Ctx, route = routeOf(c)): TelemetryFields {
   const principal = c.get('principal')
   const session = sessionIdSchema.safeParse(c.req.param('session'))

@@ -10,7 +10,7 @@ import type {Meters} from './meters.ts'
 import {inSpan} from './spans.ts'
 import {tellAudit, tellEvent} from './told-events.ts'
 
-/** The same store, with a span for each transaction on a session, and a count and a log of what joined it. [OBS-1] */
+/** Wraps a store: adds a span per session transaction, and counts and logs the committed events. [OBS-1] */
 export function tracedStore(store: Store, meters: Meters, log: Log, tools: readonly string[] = []): Store {
   const labels = {...boundedLabels(), tool: (tool: string) => (tools.includes(tool) ? tool : other)}
   return {
@@ -43,7 +43,7 @@ function tracedLock({sessions, tasks}: Store, telling: Telling): SessionStore['l
           if (span.isRecording()) span.setAttributes(sessionFields(key.tenant, locked.state))
           return work(watched(locked, sealed => (appended = sealed)))
         })
-        // Only now is it so: until here everything might have been rolled back.
+        // After the commit only: until then the transaction could roll back.
         const kept = appended as Appended | null
         if (kept && span.isRecording()) {
           span.setAttributes({...sessionFields(key.tenant, kept.state), 'holdfast.events': kept.sealed.length})
@@ -85,7 +85,10 @@ function count({meters, labels}: Telling, key: SessionKey, event: Event, state: 
   meters.add('holdfast.operations', {tenant, tool, status: `${what}.${status}`})
 }
 
-/** How long a run took and whether it had to recover: one row, once a run; what cannot be read is not counted. [OBS-3] */
+/**
+ * Records the duration of a run and whether it recovered, once per run. A run whose row cannot be read is not
+ * counted. [OBS-3]
+ */
 async function countEnd(
   {meters, labels: bounded}: Telling,
   tasks: TaskBook,
