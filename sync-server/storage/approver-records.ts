@@ -4,38 +4,38 @@ import type {ApproverKey} from '../../runtime/protocol/intent.ts'
 import type {Owner} from '../principal.ts'
 import type {AuditEntry} from './store.ts'
 
-/** Roles that were lent. Every change goes with its audit entry, both or neither. */
+/** Delegated roles. Every change commits together with its audit entry. */
 export interface DelegationBook {
   /**
-   * One role is lent by one person to another at most once at a time: lent again, what is in force gets the new end and
-   * reason, so that one revocation ends it. Gives back what is in force then; of two at once, one is first.
+   * Adds a delegation. There is at most one in force per role, lender and receiver: adding it again updates the end
+   * and the reason, so that one revocation ends it. Returns the delegation in force. Concurrent calls are serialised.
    */
   add(tenant: TenantId, delegation: Delegation, audit: Omit<AuditEntry, 'about'>): Promise<Delegation>
   get(tenant: TenantId, delegation: DelegationId): Promise<Delegation | null>
-  /** Given by or to this subject, latest first. */
+  /** Delegations by or to this subject, latest first. */
   list(owner: Owner, limit: number): Promise<Delegation[]>
-  /** What this subject has been lent and may use at `now` (ms). */
+  /** Delegations to this subject that are in force at `now` (ms). */
   inForce(owner: Owner, now: number): Promise<Delegation[]>
-  /** Who has been lent this role at `now` (ms). */
+  /** The subjects to whom this role is delegated at `now` (ms). */
   holders(tenant: TenantId, role: string, now: number): Promise<SubjectId[]>
-  /** False when it was revoked already. */
+  /** Returns false if it was already revoked. */
   revoke(tenant: TenantId, delegation: DelegationId, at: number, audit: AuditEntry): Promise<boolean>
-  /** Revokes all that this subject has lent, and says to whom; `audit` is repeated for each. */
+  /** Revokes all delegations by this subject and returns their receivers. `audit` is recorded for each. */
   revokeAllFrom(owner: Owner, at: number, audit: Omit<AuditEntry, 'about'>): Promise<SubjectId[]>
 }
 
 export type StoredKey = ApproverKey & {subject: SubjectId; publicKey: string}
 
-/** The public keys of approvers' devices. Every change goes with its audit entry, both or neither. */
+/** The public keys of approvers' devices. Every change commits together with its audit entry. */
 export interface KeyBook {
   /**
-   * Adds a key, or gives back the one of the same public key that is in force; null when the subject has `atMost` in
-   * force. Of two at once, one is first.
+   * Adds a key, or returns the key in force with the same public key. Null if the subject already has `atMost` keys
+   * in force. Concurrent calls are serialised.
    */
   add(tenant: TenantId, key: StoredKey, audit: AuditEntry, atMost: number): Promise<StoredKey | null>
   get(tenant: TenantId, key: ApproverKeyId): Promise<StoredKey | null>
-  /** Of this subject, latest first, revoked ones too. */
+  /** All keys of this subject, latest first, including revoked ones. */
   list(owner: Owner): Promise<StoredKey[]>
-  /** False when it was revoked already. */
+  /** Returns false if it was already revoked. */
   revoke(tenant: TenantId, key: ApproverKeyId, at: number, audit: AuditEntry): Promise<boolean>
 }

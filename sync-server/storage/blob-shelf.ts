@@ -2,21 +2,21 @@ import type {BlobId} from '../../runtime/protocol/blob.ts'
 import type {SessionId} from '../../runtime/protocol/ids.ts'
 import type {Owner} from '../principal.ts'
 
-/** Bytes that the blobs of one session, and of all sessions of a tenant, may come to. */
+/** Maximum bytes of all blobs of a session, and of all sessions of a tenant. */
 export type BlobRoom = {sessionBytes: number; tenantBytes: number}
 
-/** `used` is without the bytes that were to be put. */
+/** `used` excludes the bytes of the refused blob. */
 export type BlobPut = {kept: true} | {kept: false; full: keyof BlobRoom; used: number}
 
 /**
- * Bytes by their hash, each session with its own: the same bytes in another session, of whomever, are another record, so
- * neither an answer nor an erasure tells that they are there too. [ID-4, RET-5] That an event names them is written with
- * the event, and from then on they stay as long as it does.
+ * Blobs by hash, separate per session. The same bytes in another session are another record, so that neither a
+ * response nor an erasure discloses that they exist there. [ID-4, RET-5] A reference from an event is recorded with
+ * the event; from then on the blob is kept as long as the event.
  */
 export interface BlobShelf {
   /**
-   * Keeps bytes whose id the caller has checked, or writes down that there was no room for them; one more time changes
-   * nothing, unless there is room by now. Null for an unknown session and, alike, for another subject's.
+   * Stores bytes whose id the caller has verified, or records that there was no room. Idempotent, unless room has
+   * become available. Null for an unknown session and for another subject's.
    */
   put(
     owner: Owner,
@@ -24,8 +24,8 @@ export interface BlobShelf {
     blob: {id: BlobId; bytes: Uint8Array; at: number},
     room: BlobRoom,
   ): Promise<BlobPut | null>
-  /** `bytes` is null where there was no room; null for what is not there and, alike, for what is another's. */
+  /** `bytes` is null if there was no room. Null for an unknown blob and for another subject's. */
   get(owner: Owner, session: SessionId, id: BlobId): Promise<{bytes: Uint8Array | null} | null>
-  /** Drops what was put before a time (ms) and no event has named, at most `limit` of all tenants. */
+  /** Deletes blobs stored before `before` (ms) that no event references, at most `limit` across all tenants. */
   dropUnnamed(before: number, limit: number): Promise<number>
 }

@@ -1,6 +1,6 @@
 import type {Sql} from './sql.ts'
 
-/** The same database, which also says whether one of its statements or transactions runs or waits. */
+/** Wraps a database so that `busy` reports whether a statement or transaction runs or waits. */
 export function countedSql(sql: Sql): {sql: Sql; busy(): boolean} {
   let open = 0
   const counted = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,33 +1,36 @@
 import type {TenantId} from '../../runtime/protocol/ids.ts'
 
 /**
- * What only time brings about. An `operation` is to be taken further, an approval (`expire`, `escalate`) is named by its
- * operation, a `webhook` carries the message that is to be delivered.
+ * The kinds of timed work. `operation` advances an operation; `expire` and `escalate` concern an approval, by the id
+ * of its operation; `webhook` delivers a message.
  */
 export type DueName = 'operation' | 'expire' | 'escalate' | 'webhook'
 export type DueRef = {tenant: TenantId; name: DueName; key: string}
 
-/** Work held by whoever claimed it; `lease` tells this claim from any other. */
+/** Claimed work. `lease` identifies this claim. */
 export type DueItem = DueRef & {dueAt: number; attempts: number; lease: number; body: string}
 
-/** Sets when something is due, or with null that it is not any more; a lease that somebody has on it stays. */
+/** Sets when work is due, or cancels it with null. An existing lease is kept. */
 export type DueChange = DueRef & {dueAt: number | null; body?: string}
 
 /**
- * The table of due work: what it holds survives a restart, and of several processes exactly one gets each piece. It is
- * changed by events only through `append`, in their own transaction. A queue library (pg-boss) was measured against it:
- * 13 ms a job on PGlite because it cannot join that transaction, 48 relations, two statements a second while idle, and
- * no way onto a store without Postgres.
+ * The table of due work. It survives a restart, and of several processes exactly one claims each item. Events change
+ * it only through `append`, in their own transaction. The queue library pg-boss was measured instead: 13 ms per job
+ * on PGlite, because it cannot join that transaction; 48 relations; two statements per second while idle; and it
+ * requires Postgres.
  */
 export interface DueWork {
-  /** Leases what is due and free, earliest first, until `now + leaseMs`; across tenants. */
+  /** Leases due items without a lease until `now + leaseMs`, earliest first, across tenants. */
   claim(options: {now: number; leaseMs: number; limit: number}): Promise<DueItem[]>
-  /** The same for one piece, due or not yet; null when there is no such work or somebody has it. */
+  /** Leases one item, due or not. Null if there is no such item or it is leased. */
   claimOne(ref: DueRef, options: {now: number; leaseMs: number}): Promise<DueItem | null>
-  /** Gives the lease back with a later time; nothing happens if the lease is not the current one. */
+  /** Releases the lease and sets a later time. No effect if the lease is not current. */
   postpone(item: DueItem, dueAt: number): Promise<void>
-  /** Removes work that is done; nothing happens if the lease is not the current one. */
+  /** Deletes completed work. No effect if the lease is not current. */
   finish(item: DueItem): Promise<void>
-  /** Ends every lease and makes what was tried before due at once: for a process that knows it is the only one. */
+  /**
+   * Ends every lease and makes every item that was tried before due now. Only for a process that is known to be the
+   * only one.
+   */
   takeOver(now: number): Promise<void>
 }

@@ -2,7 +2,7 @@ import type {SubjectId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {LayerCount} from './erasure-book.ts'
 import type {SqlQuery} from './sql.ts'
 
-/** Erases a subject's approver keys and what they said in delegations and audit; who did what and when stays. */
+/** Erases a subject's approver keys and its text in delegations and audit. Who did what and when is kept. */
 export async function eraseApprover(
   tx: SqlQuery,
   {tenant, subject, at}: {tenant: TenantId; subject: SubjectId; at: number},
@@ -15,7 +15,7 @@ export async function eraseApprover(
     `UPDATE hf_delegations SET reason = '""' WHERE tenant = $1 AND from_subject = $2 AND reason <> '""' RETURNING id`,
     [tenant, subject],
   )
-  // A role ends with the one who lent it, and with the one who has it.
+  // A delegation ends with its lender and with its receiver.
   await tx.query(
     `UPDATE hf_delegations SET revoked_at = $3
      WHERE tenant = $1 AND (from_subject = $2 OR to_subject = $2) AND revoked_at IS NULL`,

@@ -18,12 +18,12 @@ type Found = Cleaned & {session: SessionId; id: EventId; event: Envelope}
 
 const kept = 'who decided what and when; what a model or another person repeated of it'
 
-/** The layer of the receipt, and whose sessions held the words. */
+/** The layer of the receipt, and the sessions that contained the text. */
 export type ErasedDecisions = {layer: LayerCount; sessions: readonly {session: SessionId; subject: SubjectId}[]}
 
 /**
- * Erases what a subject said about the operations of others: notes of approvals and settlements. They are in the log of
- * the session, in its state, in ledger and approvals, in what the run was told, and in webhooks that wait. [RET-2]
+ * Erases a subject's text on operations of other subjects: notes of approvals and settlements. They are stored in the
+ * log and state of the session, in ledger and approvals, in tool results, and in queued webhook messages. [RET-2]
  */
 export async function eraseDecisions(tx: SqlQuery, who: Who): Promise<ErasedDecisions> {
   const sessions = await lockDecided(tx, who)
@@ -43,12 +43,12 @@ export async function eraseDecisions(tx: SqlQuery, who: Who): Promise<ErasedDeci
 
 const ofDecisions = `tenant = $1 AND kind IN (${decisionKinds.map(kind => `'${kind}'`).join(', ')})`
 
-/** Sessions of anybody in which this subject ($2 as JSON) decided something. */
+/** Sessions of any subject in which this subject ($2 as JSON) decided something. */
 export const decidedSessions = `SELECT session FROM hf_events WHERE ${ofDecisions} AND POSITION($2 IN body) > 0`
 
 /**
- * Locks the sessions of a subject and those it decided in, in the order of their ids. Locked in two steps, two subjects
- * that decide for each other could not be erased at the same time: each erasure would wait for the other. [RET-2]
+ * Locks the sessions of a subject and those in which it decided, ordered by id. With two separate locking steps, the
+ * concurrent erasures of two subjects that decide for each other would deadlock. [RET-2]
  */
 export async function lockSubject(tx: SqlQuery, {tenant, subject}: Who): Promise<void> {
   await tx.query(
@@ -58,7 +58,7 @@ export async function lockSubject(tx: SqlQuery, {tenant, subject}: Who): Promise
   )
 }
 
-/** An append that waits for this lock reads the state without the words. */
+/** Locks the sessions, so that a waiting append reads the state without the text. */
 async function lockDecided(tx: SqlQuery, {tenant, subject}: Who) {
   const rows = await tx.query<{id: string; subject: string}>(
     `SELECT id, subject FROM hf_sessions WHERE tenant = $1 AND id IN (${decidedSessions}) ORDER BY id FOR UPDATE`,
@@ -79,7 +79,7 @@ async function decisionsOf(tx: SqlQuery, {tenant, subject}: Who): Promise<Found[
   })
 }
 
-/** The hash stays that of the event as it was: a second delivery of it is still known. [LOG-3] */
+/** The hash stays that of the original event, so that a second delivery is recognised. [LOG-3] */
 async function rewriteEvent(tx: SqlQuery, {tenant}: Who, {session, id, event, data}: Found): Promise<void> {
   await writeBody(tx, tenant, session, id, {...event, data: data as Envelope['data']})
 }
@@ -132,7 +132,7 @@ async function rewriteOutcome(tx: SqlQuery, {tenant}: Who, {session, operation, 
   ])
 }
 
-/** What the run was told of it, in the session and in the copies that branches have of it. */
+/** Rewrites the tool results of the operation, in the session and in the copies of its branches. */
 async function rewriteResults(tx: SqlQuery, {tenant}: Who, {operation, words}: Found): Promise<void> {
   const [row] = await tx.query<{call: string; requested_by: string}>(
     'SELECT call, requested_by FROM hf_operations WHERE tenant = $1 AND id = $2',

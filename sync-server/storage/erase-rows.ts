@@ -12,9 +12,9 @@ const notStarted = `status IN ('proposed', 'awaiting_approval', 'authorised')`
 const why = JSON.stringify('The session was erased.')
 
 /**
- * Every layer that this store keeps, in the order in which it goes: audit is found by its approvals, and documents are
- * part of the transcript. Of what an effect did, the receipt stays, and with it who asked and who decided, the digest
- * and the times: they are business records. What was said around it goes.
+ * Every layer of this store, in the order of erasure: audit entries are found by their approvals, so they come first.
+ * Documents are part of the transcript. The receipt of an effect is a business record and is kept, with who requested
+ * and who decided it, the digest and the times. All other text is erased.
  */
 const layers: readonly RowLayer[] = [
   {
@@ -61,7 +61,7 @@ const layers: readonly RowLayer[] = [
   {name: 'working state', kept: null, statement: 'DELETE FROM hf_sessions WHERE tenant = $1 AND id = $2'},
 ]
 
-/** Erases what the tables hold of these sessions; the caller has locked their rows. */
+/** Erases the rows of these sessions. The caller must hold their row locks. */
 export async function eraseRows(tx: SqlQuery, tenant: TenantId, sessions: readonly SessionId[]): Promise<LayerCount[]> {
   const counts: LayerCount[] = []
   for (const {name, kept, statement} of layers) {

@@ -5,53 +5,57 @@ import type {AuditEntry} from './store.ts'
 
 export type MemoryRef = Owner & {id: MemoryId}
 
-/** A record with its vector of one embedder; null while it has none. */
+/** A record with its vector of one embedder, or null if it has none. */
 export type EmbeddedMemory = {item: MemoryRecord; vector: Float32Array | null}
 
-/** What an erasure took, for its receipt. */
+/** What an erasure removed, for its receipt. */
 export type ErasedMemory = {items: MemoryId[]}
 
 /**
- * The memories of all subjects, apart from every session. Whatever is saved gets the subject's next cursor, so a reader
- * who goes on from one misses nothing. What is saved as a tombstone leaves no text, key, source, history or vector in any
- * row. [MEM-1, MEM-3]
+ * The memories of all subjects, independent of sessions. Every save gets the subject's next cursor, so a reader that
+ * continues from a cursor misses nothing. A tombstone leaves no text, key, source, history or vector in any row.
+ * [MEM-1, MEM-3]
  */
 export interface MemoryStore {
-  /** Runs `work` in one transaction that holds the subject's memory: all of it is kept, or nothing. */
+  /** Runs `work` in one transaction that locks the subject's memory. */
   locked<T>(owner: Owner, work: (memory: LockedMemory) => Promise<T>): Promise<T>
-  /** Items changed after the cursor, oldest change first, at most `limit`; `head` is the cursor of the last change of all. */
+  /**
+   * Items changed after the cursor, oldest change first, at most `limit`. `head` is the cursor of the subject's last
+   * change.
+   */
   changes(
     owner: Owner,
     after: number,
     limit: number,
   ): Promise<{changes: {item: MemoryItem; cursor: number}[]; head: number}>
   /**
-   * What is in force, all of it or only these, each with its vector of this embedder; ended validity is not filtered here.
+   * All items in force, or those with these ids, each with its vector of this embedder. Includes items whose validity
+   * has ended.
    */
   inForce(owner: Owner, embedder: string, ids?: readonly MemoryId[]): Promise<EmbeddedMemory[]>
-  /** In force although their validity ended before `now` (ms): across tenants, as references only. */
+  /** References of items in force whose validity ended before `now` (ms), across tenants. */
   overdue(now: number, limit: number): Promise<MemoryRef[]>
-  /** Not yet forgotten and untouched since before a time (ms): across tenants, as references only. */
+  /** References of items not forgotten and unchanged since `before` (ms), across tenants. */
   untouched(before: number, limit: number): Promise<MemoryRef[]>
   /**
-   * Forgets every item that was made, be it in part, from a session, whatever its status. Tombstones stay, so that
-   * replicas hear of it and a late proposal of the same id stays out. [RET-2, RET-4]
+   * Forgets every item derived from a session, also in part, in any status. Tombstones are kept, so that replicas
+   * receive the change and a late proposal with the same id is refused. [RET-2, RET-4]
    */
   eraseBySession(where: Owner & {session: SessionId}, at: number): Promise<ErasedMemory>
-  /** Forgets everything of a subject; as above. [RET-2] */
+  /** Forgets all items of a subject, with tombstones as above. [RET-2] */
   eraseBySubject(owner: Owner, at: number): Promise<ErasedMemory>
 }
 
-/** One subject's memory under its lock; valid only inside `work`. */
+/** One subject's memory under its lock. Valid only inside `work`. */
 export interface LockedMemory {
   byIds(ids: readonly MemoryId[]): Promise<Map<MemoryId, MemoryItem>>
-  /** Those in force, and those that wait for a decision. */
+  /** Items that are in force or await a decision. */
   open(): Promise<MemoryRecord[]>
-  /** Whether all of these events are in the log of sessions of this subject's own. */
+  /** True if all of these events are in logs of this subject's own sessions. */
   hasSources(sources: readonly MemorySource[]): Promise<boolean>
-  /** Whether a person corrected, or something forgot, what was made of one of these events under this key. [MEM-5] */
+  /** True if an item derived from one of these events under this key was corrected or forgotten. [MEM-5] */
   isSettled(proposal: Pick<MemoryProposal, 'sources' | 'key'>): Promise<boolean>
-  /** Also notes the sources of an item that it forgets or corrects, so that `isSettled` knows them. */
+  /** Saves an item. For a forgotten or corrected item it also records the sources, for `isSettled`. */
   save(item: MemoryItem, audit: AuditEntry): Promise<void>
   saveVector(id: MemoryId, embedder: string, vector: Float32Array): Promise<void>
 }

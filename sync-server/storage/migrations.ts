@@ -1,7 +1,7 @@
 /**
- * The schema, in order; a step that has been released is never edited. Free text and JSON are kept as JSON text: a
- * NUL or a lone surrogate is legal in an event and in no Postgres string. [LOG-5] Every table has its tenant [RET-5] and
- * a prefix, because the application may keep its own tables in the same database.
+ * The migrations, in order. A released migration is never edited. Free text and JSON are stored as JSON text: a NUL
+ * or a lone surrogate is legal in an event but not in a Postgres string. [LOG-5] Every table has a tenant column
+ * [RET-5] and a prefix, because the application may keep its own tables in the same database.
  */
 export const migrations: readonly {name: string; statements: readonly string[]}[] = [
   {
@@ -86,10 +86,10 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
   {
     name: 'memory',
     statements: [
-      // Its row is the lock on a subject's memory, its cursor the last change of all.
+      // The row is the lock on a subject's memory. Its cursor is that of the last change.
       `CREATE TABLE hf_memory_subjects (
         tenant TEXT NOT NULL, subject TEXT NOT NULL, cursor BIGINT NOT NULL, PRIMARY KEY (tenant, subject))`,
-      // A tombstone has an empty body: nothing of what was said is left in the row.
+      // A tombstone has an empty body, so that no text is left in the row.
       `CREATE TABLE hf_memory (
         tenant TEXT NOT NULL, subject TEXT NOT NULL, id TEXT NOT NULL, cursor BIGINT NOT NULL, status TEXT NOT NULL,
         valid_until BIGINT, body TEXT NOT NULL, updated_at BIGINT NOT NULL, PRIMARY KEY (tenant, subject, id))`,
@@ -206,7 +206,7 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
   {
     name: 'blobs',
     statements: [
-      // Without bytes it says that there was no room for them.
+      // A row without bytes records that there was no room.
       `CREATE TABLE hf_blobs (
         tenant TEXT NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL, size BIGINT NOT NULL, bytes BYTEA,
         named BIGINT NOT NULL, at BIGINT NOT NULL, PRIMARY KEY (tenant, session, id))`,
@@ -217,7 +217,7 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
   {
     name: 'memory-settled-sources',
     statements: [
-      // The source events of items that a person corrected, or that were forgotten. The key of the item is kept as a hash.
+      // Source events of corrected or forgotten items. The item's key is stored as a hash.
       `CREATE TABLE hf_memory_settled (
         tenant TEXT NOT NULL, subject TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, key_hash TEXT NOT NULL,
         PRIMARY KEY (tenant, subject, event, key_hash))`,
@@ -227,7 +227,7 @@ export const migrations: readonly {name: string; statements: readonly string[]}[
   {
     name: 'decisions',
     statements: [
-      // Finds what a person said about operations in the sessions of others.
+      // Finds a subject's decisions on operations in sessions of others.
       `CREATE INDEX hf_events_decisions ON hf_events (tenant, session, seq)
         WHERE kind IN ('approval.endorsed', 'approval.granted', 'approval.rejected', 'operation.executed',
           'operation.failed')`,

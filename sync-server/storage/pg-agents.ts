@@ -49,7 +49,7 @@ export function pgAgents(sql: Sql): AgentBook {
   }
 }
 
-/** Earlier builds published no hash of the instructions; theirs is compared by the rest. */
+/** Manifests of earlier builds have no hash of the instructions and are compared without it. */
 function isSame(known: AgentManifest | null, manifest: AgentManifest): boolean {
   if (!known) return false
   if (known.instructionsHash && manifest.instructionsHash) return sameJson(known, manifest)

@@ -8,7 +8,7 @@ export function pgApproverKeys(sql: Sql): KeyBook {
     add: (tenant, wish, audit, atMost) =>
       sql.transaction(async tx => {
         const {key, subject, publicKey, label, createdAt} = wish
-        // Rows that do not exist yet cannot be locked, so the subject is.
+        // Rows that do not exist yet cannot be locked, so lock the subject.
         await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`approver keys ${tenant} ${subject}`])
         const inForce = await tx.query<Row>(
           'SELECT * FROM hf_approver_keys WHERE tenant = $1 AND subject = $2 AND revoked_at IS NULL',

@@ -4,17 +4,17 @@ import type {SessionId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {BlobPut, BlobRoom, BlobShelf} from './blob-shelf.ts'
 import {placeholders, type Sql, type SqlQuery} from './sql.ts'
 
-/** Any number that stays the same: "blob" in ASCII. */
+/** Key of the advisory lock: "blob" in ASCII. Arbitrary, but must never change. */
 const roomLock = 0x626c6f62
 
 const mySession = 'SELECT id FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3'
 
-/** Bytes go to the database and come back as base64: PGlite's own way with large ones takes about ten times as long. */
+/** Bytes are transferred as base64: PGlite's own encoding of large byte arrays takes about ten times as long. */
 export function pgBlobs(sql: Sql, across: Sql): BlobShelf {
   return {
     put: ({tenant, subject}, session, {id, bytes, at}, room) =>
       sql.transaction(async tx => {
-        // The session's row is held, as by an erasure and by every append, so that none of them is under way meanwhile.
+        // Lock the session row, as an erasure and every append do, so that neither runs concurrently.
         const [mine] = await tx.query(`${mySession} FOR UPDATE`, [tenant, session, subject])
         if (!mine) return null
         const known = await hold(tx, {tenant, session, id, at})
@@ -47,7 +47,7 @@ export function pgBlobs(sql: Sql, across: Sql): BlobShelf {
 
 type Place = {tenant: TenantId; session: SessionId}
 
-/** The day in which an event has to name it begins again. */
+/** Restarts the period in which an event must reference the blob. */
 async function hold(
   tx: SqlQuery,
   {tenant, session, id, at}: Place & {id: BlobId; at: number},
@@ -59,7 +59,10 @@ async function hold(
   return row?.kept ? 'bytes' : 'nothing'
 }
 
-/** One at a time in a tenant, after the lock of the session, by everybody in this order: nobody waits in a circle. */
+/**
+ * Serialises the uploads of a tenant. Taken after the session lock by every caller, so that the lock order is the
+ * same and no deadlock can occur.
+ */
 async function roomFor(
   tx: SqlQuery,
   {tenant, session, bytes}: Place & {bytes: number},
@@ -78,7 +81,10 @@ async function roomFor(
   return {kept: true}
 }
 
-/** What these events would name and is not here, or has another size; what is here stays until the transaction ends. */
+/**
+ * Returns the referenced blobs that are missing or have another size. The others are locked until the transaction
+ * ends.
+ */
 export async function lackingBlobs(
   tx: SqlQuery,
   {tenant, session}: Place,

@@ -9,7 +9,7 @@ export function pgDelegations(sql: Sql): DelegationBook {
     add: (tenant, wish, audit) =>
       sql.transaction(async tx => {
         const {delegation, role, from, to, until, reason, createdAt} = wish
-        // Rows that do not exist yet cannot be locked, so the lender is.
+        // Rows that do not exist yet cannot be locked, so lock the lender.
         await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`delegations ${tenant} ${from}`])
         const [renewed] = await tx.query<Row>(
           `UPDATE hf_delegations SET until = $5, reason = $6
@@ -61,7 +61,7 @@ export function pgDelegations(sql: Sql): DelegationBook {
       )
       return rows.map(row => row.to_subject as SubjectId)
     },
-    // An earlier build wrote a second row when the same role was lent again: all of them end.
+    // An earlier build inserted a second row when the same role was delegated again: revoke all of them.
     revoke: (tenant, delegation, at, audit) =>
       sql.transaction(async tx => {
         const revoked = await tx.query<{id: string}>(

@@ -53,7 +53,7 @@ export function pgDevices(sql: Sql): DeviceRegister {
   }
 }
 
-/** Decisions keep the name of who made them, so the sessions are found by it after the words are gone. */
+/** Decisions keep the name of their author, so the sessions can be found after the text is erased. */
 async function toRedact(sql: Sql, {tenant, subject}: Owner, device: DeviceId, limit: number) {
   const erasures = await sql.query<{id: string; subject: string}>(
     `SELECT e.id, e.subject FROM hf_purges p JOIN hf_erasures e ON e.tenant = p.tenant AND e.id = p.erasure

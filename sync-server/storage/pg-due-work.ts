@@ -2,11 +2,12 @@ import type {TenantId} from '../../runtime/protocol/ids.ts'
 import type {DueChange, DueItem, DueName, DueWork} from './due-work.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
-/** `across` sees what is due in every tenant; everything else names one. */
+/** `across` claims due work of all tenants. Every other statement names one tenant. */
 export function pgDueWork(sql: Sql, across: Sql): DueWork {
   return {
     claim: async ({now, leaseMs, limit}) => {
-      // Asked again in the update: whoever waited for a row that another took finds it leased and leaves it.
+      // The condition is repeated in the UPDATE: after waiting for a row that another process leased, it must not
+      // match.
       const rows = await across.query<DueRow>(
         `UPDATE hf_due SET leased_until = $2, attempts = attempts + 1
          WHERE leased_until <= $1 AND due_at <= $1 AND (tenant, name, key) IN

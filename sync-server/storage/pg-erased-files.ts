@@ -3,7 +3,7 @@ import type {ErasureRef} from './erasure-book.ts'
 import {completeIfDone, type ErasureRow} from './pg-receipts.ts'
 import type {Sql, SqlQuery} from './sql.ts'
 
-/** An effect that ended after its session was erased has its input in the files longer than the rest. */
+/** The input of an effect that ended after its session was erased is in the files longer than the other rows. */
 const lastErased = 'erased_at IS NOT NULL AND files_at IS NULL AND COALESCE(files_from, erased_at)'
 
 export async function filesWaiting(across: SqlQuery, before: number, limit: number): Promise<ErasureRef[]> {

@@ -120,7 +120,7 @@ async function begin(tx: SqlQuery, order: ErasureOrder): Promise<Erasure | null>
   return {id, tenant, subject, session, sessions, derived}
 }
 
-/** The receipt is not complete before these devices have confirmed. */
+/** Makes the receipt wait for the confirmation of these devices. */
 async function waitFor(tx: SqlQuery, {tenant, erasure}: ErasureRef, subject: SubjectId, devices: Iterable<DeviceId>) {
   for (const device of devices) {
     await tx.query(
@@ -137,9 +137,9 @@ type Target =
       session: SessionId | null
       sessions: SessionId[]
       derived: boolean
-      /** Those that stay. */
+      /** Branches that are kept. */
       branches: SessionId[]
-      /** How many of the sessions go because they are copies of what is erased. */
+      /** Number of sessions erased because they are copies of the erased session. */
       copies: number
     }
 
@@ -154,17 +154,20 @@ async function oneSession(tx: SqlQuery, tenant: TenantId, order: SessionTarget):
   if (of !== null && of !== subject) return null
   const family = await lockFamily(tx, tenant, subject)
   const found = family.find(({id}) => id === session)
-  // Somebody else erased it, or added to it, between the two looks.
+  // Another transaction erased the session or added to it before the lock was taken.
   if (!found) return earlierErasure(tx, tenant, order)
   if (order.idleSince !== undefined && found.updatedAt >= order.idleSince) return null
   return {subject, session, derived: order.derived, ...(await scopeOf(tx, tenant, family, order))}
 }
 
-/** A branch of words of its own stays unless asked for; one that is a copy of what is erased goes with it. [RET-2] */
+/**
+ * A branch with content of its own is kept unless requested. A branch that is a copy of the erased session is erased
+ * too. [RET-2]
+ */
 async function scopeOf(tx: SqlQuery, tenant: TenantId, family: Family, {session, branches, idleSince}: SessionTarget) {
   const all = branchesOf(family, session)
   const copies = (await keptBranchesOf(tx, tenant, family, session)).filter(
-    // Its time is not over while somebody goes on in it.
+    // A copy still in use has not reached the end of its retention.
     ({updatedAt}) => idleSince === undefined || updatedAt < idleSince,
   )
   const erased = branches === 'erase' ? all : copies.map(({id}) => id)
@@ -196,7 +199,7 @@ function branchesOf(family: Family, session: SessionId): SessionId[] {
   return own.flatMap(id => [id, ...branchesOf(family, id)])
 }
 
-/** Those that asked for copies, and those that wrote in one of the sessions without ever having asked. */
+/** Returns the devices that fetched copies, and those that wrote in one of the sessions without having fetched any. */
 async function devicesOf(
   tx: SqlQuery,
   tenant: TenantId,
@@ -231,7 +234,7 @@ async function finish(tx: SqlQuery, ref: ErasureRef, layers: readonly LayerCount
   await completeIfDone(tx, ref, at)
 }
 
-/** A layer that was erased again has one count. */
+/** Adds up the counts of a layer that was erased again. */
 function addCounts(before: readonly LayerCount[], more: readonly LayerCount[]): LayerCount[] {
   const counts = new Map(before.map(count => [count.name, count]))
   for (const count of more) {
@@ -254,7 +257,7 @@ async function settle(tx: SqlQuery, {tenant, operation, status, outcome, at}: Or
     'SELECT erasure FROM hf_tombstones WHERE tenant = $1 AND session = $2',
     [tenant, row.session],
   )
-  // The input was in the files until now, and other layers may hold what the effect has written.
+  // The files contained the input until now, and the effect may have written to other layers.
   if (stone && done) {
     await tx.query(
       `UPDATE hf_erasures SET erased_at = NULL, files_at = NULL, files_from = $3, completed_at = NULL

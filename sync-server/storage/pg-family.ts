@@ -7,8 +7,8 @@ type Member = {id: SessionId; parent: SessionId | null; updatedAt: number}
 export type Family = readonly Member[]
 
 /**
- * Every session of a subject and what it branched off, locked in the order of their ids, so that two erasures wait for
- * each other instead of blocking each other for ever.
+ * Returns every session of a subject with its parent, locked in the order of their ids, so that concurrent erasures
+ * cannot deadlock.
  */
 export async function lockFamily(tx: SqlQuery, tenant: TenantId, subject: SubjectId): Promise<Family> {
   const rows = await tx.query<{id: string; state: string; updated_at: number}>(
@@ -23,8 +23,8 @@ export async function lockFamily(tx: SqlQuery, tenant: TenantId, subject: Subjec
 }
 
 /**
- * The branches that were made of work done apart from this session, and those made of them: what begins them was
- * written into the session, or for it, and is in them once more. [CUS-4, RET-2]
+ * Returns the branches created from work done apart from this session, recursively. Their first events are copies of
+ * events written into the session, or for it. [CUS-4, RET-2]
  */
 export async function keptBranchesOf(
   tx: SqlQuery,
@@ -40,7 +40,7 @@ export async function keptBranchesOf(
   return kept
 }
 
-/** An event of a device names a cause only when it was copied; the pattern alone would find a tool's output too. */
+/** A device's event has `causes` only if it was copied. The SQL pattern alone would also match tool output. */
 async function holdsCopies(tx: SqlQuery, tenant: TenantId, session: SessionId): Promise<boolean> {
   const rows = await tx.query<{body: string}>(
     `SELECT body FROM hf_events WHERE tenant = $1 AND session = $2 AND device IS NOT NULL AND POSITION('"causes":' IN body) > 0`,

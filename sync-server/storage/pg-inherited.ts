@@ -7,8 +7,8 @@ import {jsonText} from './project-events.ts'
 import {placeholders, type SqlQuery} from './sql.ts'
 
 /**
- * Takes off a branch that stays what it has of its source in events of its own. The hash stays that of the event as it
- * was sent: a second delivery of it is still known. [LOG-3, RET-2]
+ * Removes from a kept branch the content that its own events carry from its source. The hash stays that of the
+ * original event, so that a second delivery is recognised. [LOG-3, RET-2]
  */
 export async function dropInherited(tx: SqlQuery, tenant: TenantId, branch: SessionId): Promise<void> {
   const events = await eventsOf(tx, tenant, branch, carryingKinds)

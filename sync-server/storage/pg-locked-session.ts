@@ -79,7 +79,7 @@ async function known(tx: SqlQuery, key: SessionKey, events: readonly Event[]): P
   }
 }
 
-/** Asks for more pairs than were meant when there are several devices; a long list of row values overflows PGlite's stack. */
+/** With several devices, this matches more pairs than needed; a long list of row values overflows PGlite's stack. */
 async function takenDeviceSeqs(tx: SqlQuery, key: SessionKey, events: readonly Event[]): Promise<Map<string, EventId>> {
   const devices = [...new Set(events.map(event => event.device))]
   const deviceSeqs = events.map(event => event.deviceSeq)
@@ -114,7 +114,7 @@ function proposedOperations(events: readonly Event[]): OperationId[] {
   return events.flatMap(event => (event.kind === 'operation.proposed' ? [event.data.operation] : []))
 }
 
-/** The row of the tool is locked after that of the session, by everybody in this order: nobody waits in a circle. */
+/** Locks the tool's row after the session's row. Every caller uses this order, so that no deadlock can occur. */
 async function toolUsage(
   tx: SqlQuery,
   {tenant}: SessionKey,

@@ -6,8 +6,8 @@ import {placeholders, type SqlQuery} from './sql.ts'
 type Sourced = Pick<MemoryProposal, 'sources' | 'key'>
 
 /**
- * Which source events a person has settled: what was made of them was corrected or forgotten, and an extraction that
- * reads them again proposes it in vain. An item without a key settles its events for every key. [MEM-5]
+ * Marks source events as settled: an item derived from them was corrected or forgotten, and a later extraction must
+ * not propose it again. An item without a key settles its events for every key. [MEM-5]
  */
 export async function settleSources(tx: SqlQuery, {tenant, subject}: Owner, {sources, key}: Sourced): Promise<void> {
   for (const {session, events} of sources) {
@@ -32,7 +32,7 @@ export async function isSettled(tx: SqlQuery, {tenant, subject}: Owner, {sources
   return found.length > 0
 }
 
-/** A key says what an item was about, so a forgotten one leaves only its hash; no key is the empty text. */
+/** A key reveals what an item was about, so only its hash is kept. No key is the empty text. */
 async function keyHash(key: string | null): Promise<string> {
   if (key === null) return ''
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key))

@@ -96,7 +96,7 @@ function refOf({tenant, subject, id}: RefRow): MemoryRef {
   return {tenant: tenant as TenantId, subject: subject as SubjectId, id: id as MemoryId}
 }
 
-/** Records are kept whole in their body; of a tombstone the columns say everything. */
+/** The body contains a whole record. A tombstone consists of the columns only. */
 function itemOf(row: MemoryRow): MemoryItem {
   if (row.status === 'refused' || row.status === 'forgotten') {
     return {id: row.id as MemoryId, status: row.status, updatedAt: Number(row.updated_at)}
@@ -105,7 +105,7 @@ function itemOf(row: MemoryRow): MemoryItem {
 }
 
 async function changes(sql: Sql, {tenant, subject}: Owner, after: number, limit: number) {
-  // The head first: a change that commits between the two reads makes `more` late, never wrong.
+  // Read the head first: a change that commits between the two reads then only delays `more`.
   const [found] = await sql.query<{cursor: number}>(
     'SELECT cursor FROM hf_memory_subjects WHERE tenant = $1 AND subject = $2',
     [tenant, subject],
@@ -164,7 +164,7 @@ async function save(tx: SqlQuery, owner: Owner, item: MemoryItem): Promise<void>
   if (settles && before && isRecord(before)) await settleSources(tx, owner, before)
   if (!record) await dropFrom(tx, 'hf_memory_sources', owner, item.id)
   else if (!before) await insertSources(tx, owner, record)
-  // A vector is of a text: when the text is gone or another, so is the vector.
+  // A vector belongs to a text: delete it when the text is erased or changed.
   const sameText = record && before && isRecord(before) && before.text === record.text
   if (!sameText) await dropFrom(tx, 'hf_memory_vectors', owner, item.id)
 }
@@ -205,7 +205,7 @@ async function erase(
 ): Promise<ErasedMemory> {
   const {tenant, subject} = owner
   return await sql.transaction(async tx => {
-    // Of a subject who had no memory nothing is written, not even that.
+    // Write nothing for a subject without memory, not even a lock row.
     const any = await tx.query('SELECT id FROM hf_memory WHERE tenant = $1 AND subject = $2 LIMIT 1', [tenant, subject])
     if (any.length === 0) return {items: []}
     const memory = await lockedMemory(tx, owner)
@@ -218,7 +218,7 @@ async function erase(
       const audit = {tenant, subject, action: 'memory.forgotten' as const, about: id, reason: 'erasure', at}
       await memory.save({id, status: 'forgotten', updatedAt: at}, audit)
     }
-    // Erased events cannot be a source again, so nothing has to be known of them.
+    // Erased events cannot be a source again, so their marks are not needed.
     await tx.query(`DELETE FROM hf_memory_settled WHERE tenant = $1 AND subject = $2 ${which.settled}`, [
       tenant,
       subject,
@@ -228,7 +228,7 @@ async function erase(
   })
 }
 
-/** Base64 of the little-endian 32-bit floats: parameters and columns here are text. */
+/** Base64 of little-endian 32-bit floats: parameters and columns are text. */
 function vectorText(vector: Float32Array): string {
   const bytes = new Uint8Array(vector.length * 4)
   const view = new DataView(bytes.buffer)

@@ -24,7 +24,7 @@ export function pgModelCalls(sql: Sql, across: Sql): ModelCallBook {
         const limit = await exhausted(tx, call, limits)
         if (limit) return {status: 'exhausted', limit}
         if (await insert(tx, call)) return {status: 'won'}
-        // Another process came first: its row is committed by now, for the insert waited for it.
+        // The insert waited for the process that claimed first, so its row is committed now.
         const winner = await find(tx, call.ref)
         if (!winner) throw new Error('a model call was neither inserted nor found')
         return {status: 'taken', call: callRow(winner)}
@@ -65,7 +65,7 @@ async function find(sql: SqlQuery, ref: ModelCallRef): Promise<CallRow | null> {
   return row ?? null
 }
 
-/** Claims of one tenant go one after the other, so that two cannot both use what is left of its budget. */
+/** Serialises the claims of a tenant, so that concurrent claims cannot exceed its budget. */
 async function lockTenant(tx: SqlQuery, tenant: TenantId): Promise<void> {
   await tx.query('INSERT INTO hf_model_tenants (tenant) VALUES ($1) ON CONFLICT DO NOTHING', [tenant])
   await tx.query('SELECT tenant FROM hf_model_tenants WHERE tenant = $1 FOR UPDATE', [tenant])
@@ -80,7 +80,7 @@ async function exhausted(
     const [row] = await tx.query<{tokens: number | null; cost: number | null; first: number | null}>(
       `SELECT SUM(input_tokens + output_tokens) AS tokens, SUM(cost_micros) AS cost, MIN(started_at) AS first
        FROM hf_model_calls WHERE tenant = $1 AND started_at > $2 AND started_at <= $3`,
-      // What a clock that was ahead has dated counts when that time comes, not until then.
+      // Calls dated in the future by a clock that was ahead count only when that time is reached.
       [ref.tenant, at - limit.windowMs, at + clockToleranceMs],
     )
     const usedTokens = Number(row?.tokens ?? 0)

@@ -44,7 +44,7 @@ export function callRow(row: CallRow): ModelCallRow {
   }
 }
 
-/** As it was parsed when the call was claimed. */
+/** The values were validated when the call was claimed. */
 function nameOf({session, run, step, attempt, try: tries}: CallRow): ModelCallName | null {
   if (session === null) return null
   return {session, run, step, attempt: Number(attempt), try: Number(tries)} as ModelCallName
@@ -58,7 +58,7 @@ export function spentValues({inputTokens, outputTokens, costMicros, estimated}: 
   return [inputTokens, outputTokens, costMicros, estimated ? 1 : 0]
 }
 
-/** One row for all that was ready together: many small rows would cost more than the words. */
+/** Inserts all available parts as one row: many small rows would need more space than the text. */
 export async function insertParts(tx: SqlQuery, ref: ModelCallRef, {first, parts}: PartChunk): Promise<void> {
   if (parts.length === 0) return
   await tx.query('INSERT INTO hf_model_parts (tenant, subject, key, first, body) VALUES ($1, $2, $3, $4, $5)', [

@@ -15,7 +15,7 @@ export type ErasureRow = {
   requested_at: number
   erased_at: number | null
   files_at: number | null
-  /** When the last row of it was erased, if that was later than `erased_at`. */
+  /** When its last row was erased, if later than `erased_at`. */
   files_from: number | null
   completed_at: number | null
 }
@@ -64,7 +64,7 @@ async function outstanding(tx: SqlQuery, {tenant, erasure}: ErasureRef) {
   }
 }
 
-/** Called in the transaction of whatever may have been the last thing that was waited for. */
+/** Completes an erasure if nothing is outstanding. Called in the transaction of each step that may be the last. */
 export async function completeIfDone(tx: SqlQuery, ref: ErasureRef, at: number): Promise<void> {
   const row = await erasureRow(tx, ref)
   if (!row || row.completed_at !== null || row.erased_at === null || row.files_at === null) return

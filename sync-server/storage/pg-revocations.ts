@@ -3,10 +3,10 @@ import type {Owner} from '../principal.ts'
 import type {Sql} from './sql.ts'
 import type {Revocations} from './store.ts'
 
-/** Stands for every token of a subject that was issued until then. */
+/** Token id that stands for every token of the subject issued up to `at`. */
 const everyToken = ''
 
-/** `at` of `everyToken` is the latest date that a token can bear which worked when it was revoked. */
+/** `at` of `everyToken` is the latest issue time of a token that was valid at the revocation. */
 export function pgRevocations(sql: Sql): Revocations {
   return {
     revoke: async ({tenant, subject}, token, at) => {
@@ -28,12 +28,12 @@ export function pgRevocations(sql: Sql): Revocations {
   }
 }
 
-/** A later date than any that this clock, or another that agrees with it, can have written. */
+/** Latest time that this clock, or another within the tolerance, can have written. */
 function latestAt(now: number): number {
   return now + 2 * clockToleranceMs
 }
 
-/** Written by a clock that was ahead and has been set right since: it would refuse every token until it is reached. */
+/** Corrects a time written by a clock that was ahead: it would refuse every token until that time is reached. */
 async function bringBack(sql: Sql, {tenant, subject}: Owner, now: number): Promise<void> {
   await sql.query(`UPDATE hf_revocations SET at = $4 WHERE tenant = $1 AND subject = $2 AND token = $3 AND at > $5`, [
     tenant,

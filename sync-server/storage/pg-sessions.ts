@@ -34,7 +34,10 @@ export function pgSessions(sql: Sql): SessionStore {
   }
 }
 
-/** Two sessions can take one event, run or operation id at once; the loser looks again and then sees the winner's. */
+/**
+ * Concurrent transactions may insert the same event, run or operation id. The loser retries and then sees the
+ * winner's row.
+ */
 async function withRetry<T>(transact: () => Promise<T>): Promise<T> {
   try {
     return await transact()
@@ -76,8 +79,8 @@ async function lockRow(tx: SqlQuery, {tenant, session}: SessionKey): Promise<Ses
 }
 
 /**
- * When two pushes open one id at once, the second waits on the insert and then locks what the first has made; if the
- * first made nothing after all, there is no row to lock, and the second inserts again.
+ * If two pushes create one session concurrently, the second waits on the insert and then locks the first one's row.
+ * If the first rolled back, there is no row to lock, and the second inserts again.
  */
 async function insertRow(tx: SqlQuery, key: SessionKey): Promise<SessionRow | null> {
   for (;;) {
@@ -91,7 +94,7 @@ async function insertRow(tx: SqlQuery, key: SessionKey): Promise<SessionRow | nu
   }
 }
 
-/** Looked up after the insert, which has waited for an erasure that was under way. [RET-3] */
+/** Checked after the insert, which waits for a concurrent erasure. [RET-3] */
 async function isErased(tx: SqlQuery, {tenant, session}: SessionKey): Promise<boolean> {
   const rows = await tx.query('SELECT 1 FROM hf_tombstones WHERE tenant = $1 AND session = $2', [tenant, session])
   return rows.length > 0
@@ -119,13 +122,13 @@ async function page(
   {owner, session, after, bytes}: {owner: Owner; session: SessionId; after: number; bytes: number},
   kinds?: readonly Kind[],
 ): Promise<{events: Envelope[]; head: number} | null> {
-  // The head first: an event that commits between the two reads makes `more` late, never wrong.
+  // Read the head first: an event that commits between the two reads then only delays `more`.
   const [found] = await sql.query<{head: number}>(
     'SELECT head FROM hf_sessions WHERE tenant = $1 AND id = $2 AND subject = $3',
     [owner.tenant, session, owner.subject],
   )
   if (!found) return null
-  // Written out, so that the database sees that an index of just these kinds will do.
+  // Literals instead of parameters, so that the planner can use the partial index on these kinds.
   const ofKinds = kinds ? `AND kind IN (${kinds.map(kind => `'${kind}'`).join(', ')})` : ''
   const rows = await sql.query<{seq: number; body: string}>(
     `SELECT seq, body FROM (

@@ -25,9 +25,9 @@ import {subjectRecords} from './subject-records.ts'
 import {tenantWall} from './tenant-wall.ts'
 
 /**
- * The store on Postgres or PGlite; brings the schema up to date first.
+ * Opens the store on Postgres or PGlite, after applying pending migrations.
  *
- * @throws HoldfastError `misconfigured` for anything but a `Sql`
+ * @throws HoldfastError `misconfigured` if `sql` is not a `Sql`
  * @example
  * const store = await openPgStore(pgliteSql(await PGlite.create('./data')))
  */

@@ -2,7 +2,7 @@ import {type CallRow, callRow, insertParts, partsAfter, refValues, spentValues} 
 import type {Sql} from './sql.ts'
 import type {TokenStore} from './token-store.ts'
 
-/** Rows of one read; each holds what one write had ready. */
+/** Maximum rows per read. Each row contains the parts of one write. */
 const readRows = 200
 
 export function pgTokens(sql: Sql, across: Sql): TokenStore {
@@ -21,7 +21,8 @@ export function pgTokens(sql: Sql, across: Sql): TokenStore {
         return {followedUntil: Number(held.followed_until)}
       }),
     read: async (ref, after) => {
-      // The call first: what is added between the two reads is then a part too many, never an end too early.
+      // Read the call first: parts added between the two reads are then returned early, and the end is never seen too
+      // early.
       const [call] = await sql.query<CallRow>(
         'SELECT * FROM hf_model_calls WHERE tenant = $1 AND subject = $2 AND key = $3',
         refValues(ref),
@@ -70,7 +71,7 @@ export function pgTokens(sql: Sql, across: Sql): TokenStore {
              (SELECT key FROM hf_model_calls WHERE ${which})`,
           params,
         )
-        // An open call is taken from its process by name, so that nothing is added after this.
+        // Clearing the owner stops the process of an open call from adding parts.
         const erased = await tx.query<{key: string}>(
           `UPDATE hf_model_calls SET session = NULL, run = NULL, step = NULL, attempt = NULL, try = NULL, owner = '',
              ended_at = COALESCE(ended_at, lease_until), status = CASE status WHEN 'open' THEN 'aborted' ELSE status END

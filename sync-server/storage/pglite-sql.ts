@@ -1,7 +1,7 @@
 import {requirePGlite} from './require-sql.ts'
 import type {Sql, SqlQuery, SqlRow, SqlValue} from './sql.ts'
 
-/** What is called of a PGlite, so that one of another version than this package's own fits as well. */
+/** The methods of PGlite in use, so that other PGlite versions are accepted too. */
 type Queryable = {
   query<Row>(text: string, params?: SqlValue[]): Promise<{rows: Row[]}>
 }
@@ -10,10 +10,10 @@ export type PGliteLike = Queryable & {
 }
 
 /**
- * Adapts a PGlite of any version to `Sql`. The host opens, locks and closes it: two processes that open one folder
- * lose data.
+ * Adapts a PGlite of any version to `Sql`. The host opens, locks and closes it: two processes on one folder lose
+ * data.
  *
- * @throws HoldfastError `misconfigured` for anything but an opened PGlite
+ * @throws HoldfastError `misconfigured` if `db` is not an opened PGlite
  * @example
  * const store = await openPgStore(pgliteSql(await PGlite.create('./data')))
  */
