@@ -7,15 +7,15 @@ import type {Sql, SqlQuery, SqlRow, SqlValue} from './sql.ts'
 
 type Result = {rows: unknown[]}
 
-/** The part of `pg`'s client that is needed; the package itself is loaded only by who uses Postgres. */
+/** The part of `pg`'s client in use. The package itself is loaded only by users of Postgres. */
 export type PostgresClient = {
   query(text: string, params?: unknown[]): Promise<Result>
-  /** An argument takes the connection out of the pool for good. */
+  /** An argument removes the connection from the pool. */
   release(destroy?: Error | boolean): void
   on?(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** The part of `pg`'s `Pool` that is needed. */
+/** The part of `pg`'s `Pool` in use. */
 export type PostgresPool = {
   query(text: string, params?: unknown[]): Promise<Result>
   connect(): Promise<PostgresClient>
@@ -23,13 +23,13 @@ export type PostgresPool = {
 
 /** All in milliseconds. */
 export type PostgresTimeouts = {
-  /** What Postgres gives one statement. Default: 20,000. */
+  /** Timeout of one statement in Postgres. Default: 20,000. */
   statementMs: number
-  /** What a statement waits for a lock. Default: 10,000. */
+  /** Maximum wait of a statement for a lock. Default: 10,000. */
   lockMs: number
-  /** What a transaction may rest between two statements before Postgres ends it. Default: 30,000. */
+  /** Maximum idle time within a transaction, after which Postgres ends it. Default: 30,000. */
   idleInTransactionMs: number
-  /** What this process waits for an answer, in case the network is silent. Default: 25,000. */
+  /** Maximum wait of this process for a response, in case the network is silent. Default: 25,000. */
   answerMs: number
 }
 
@@ -42,18 +42,18 @@ const standardTimeouts: PostgresTimeouts = {
 
 const poolSchema = havingMethods('a Pool of pg', ['query', 'connect'])
 
-/** The first three become part of a statement. Zero is no limit there, so it is refused. */
+/** The first three become part of a statement. Zero would disable the limit, so it is refused. */
 export const timeoutsSchema = z
   .strictObject({statementMs: positiveMs, lockMs: positiveMs, idleInTransactionMs: positiveMs, answerMs: positiveMs})
   .partial()
 
 /**
- * Speaks `Sql` to a Postgres through a pool of `pg` that the host has made and will end. Whatever is no fault of a
- * statement (Postgres down, restarting, silent, full, out of connections) comes as `unavailable`, and never later than
- * the timeouts say. The limits travel with each BEGIN, so that they work through a pooler too and cost no round trip;
- * Postgres ends by them what a process that vanished has left behind.
+ * Adapts a `pg` pool to `Sql`. The host creates the pool and ends it. Errors not caused by a statement (Postgres
+ * down, restarting, unresponsive, full, out of connections) are thrown as `unavailable`, within the timeouts. The
+ * timeouts are sent with each BEGIN: this works through a pooler, costs no round trip, and lets Postgres clean up
+ * after a process that crashed.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option
+ * @throws HoldfastError `misconfigured` naming every invalid option
  * @example
  * const pool = new pg.Pool({connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5000})
  * const store = await openPgStore(pgSql(pool))
@@ -68,7 +68,7 @@ export function pgSql(pool: PostgresPool, timeouts: Partial<PostgresTimeouts> = 
   }
 }
 
-/** A connection on which every statement has a deadline and every fault of the connection marks it as broken. */
+/** A connection with a deadline per statement. Every connection error marks it as broken. */
 class Connection {
   broken: Error | undefined
 
@@ -91,8 +91,8 @@ class Connection {
 class Connections {
   readonly begin: string
   /**
-   * Counts the faults that make older connections suspect. After a silence, they went over the same path. After a refused
-   * write, they may lead to a former primary, which answers reads as before and never closes them.
+   * Number of errors that make older connections suspect. After a timeout, they use the same silent network path.
+   * After a refused write, they may lead to a former primary, which still answers reads and never closes them.
    */
   #doubts = 0
   readonly #known = new WeakMap<PostgresClient, number>()
@@ -127,7 +127,7 @@ class Connections {
       if (since === this.#doubts) return client
       if (since === undefined) {
         this.#known.set(client, this.#doubts)
-        // Lost while it is in use and no statement runs, a connection says so by an event that would end the process.
+        // A connection lost while in use between statements emits an error event, which would end the process.
         client.on?.('error', () => undefined)
         return client
       }
@@ -150,7 +150,7 @@ async function inTransaction<T>(connection: Connection, begin: string, work: (tx
     await connection.query('COMMIT')
     return value
   } catch (error) {
-    // A connection that cannot roll back may hold locks; it is closed, which makes the server roll back.
+    // A connection that cannot roll back may hold locks. Closing it makes the server roll back.
     if (!connection.broken) {
       await connection.query('ROLLBACK').catch(failure => {
         connection.broken ??= failure instanceof Error ? failure : new Error(String(failure))
@@ -160,12 +160,12 @@ async function inTransaction<T>(connection: Connection, begin: string, work: (tx
   }
 }
 
-/** True for a silent connection and for one to a server that takes no writes: the others may be no better. */
+/** True for a timeout and for a server that accepts no writes: other connections may be affected too. */
 function concernsOthers(cause: unknown): boolean {
   return HoldfastError.is(cause, 'deadline') || (cause instanceof Error && 'code' in cause && cause.code === '25006')
 }
 
-/** After these the connection still works, and only its transaction is over. */
+/** False for errors that end only the transaction: the connection remains usable. */
 function endsConnection(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return !/^(57014|55P03|40001|40P01|53[124]..)$/.test(code)

@@ -11,8 +11,8 @@ import {callsIn, type SealedEvent} from './store.ts'
 export type Where = {tenant: TenantId; session: SessionId; subject: SubjectId}
 
 /**
- * Keeps runs, ledger and approvals in line with the log, in the transaction that appends to it. They are folds of the
- * events and nothing else writes them, so a record can never say what no event said. [APP-3, OP-3]
+ * Updates runs, ledger and approvals in the transaction that appends to the log. They are folds of the events and are
+ * written nowhere else, so a record never states what no event contains. [APP-3, OP-3]
  */
 export async function projectEvents(
   tx: SqlQuery,
@@ -97,7 +97,7 @@ async function insert(tx: SqlQuery, table: string, row: Record<string, SqlValue>
   await tx.query(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks.join(', ')})`, Object.values(row))
 }
 
-/** So that no later run, of this session or another, can take a call's id for its own. [ID-1] */
+/** Reserves the ids of calls, so that no later run of any session can reuse one. [ID-1] */
 async function insertCalls(tx: SqlQuery, {tenant, session}: Where, event: EventOf<'model.replied'>): Promise<void> {
   const rows = callsIn(event).map((call): SqlValue[] => [tenant, call, session, event.run ?? ''])
   if (rows.length === 0) return
@@ -148,7 +148,7 @@ function insertApproval(tx: SqlQuery, where: Where, event: Event & {data: DataOf
   })
 }
 
-/** Read and written back under the session's lock, which every event of the approval holds. */
+/** Read-modify-write is safe: every event of the approval holds the session lock. */
 async function endorse(
   tx: SqlQuery,
   {tenant}: Where,
@@ -197,7 +197,7 @@ async function moveOperation(tx: SqlQuery, {tenant}: Where, {operation, status, 
 
 type Closing = {operation: OperationId; status: string; by: SubjectId | null; note: string | null; at: number}
 
-/** Only an open approval closes: one that was used stays used when its operation is voided afterwards. */
+/** Closes an open approval only: a used approval stays used if its operation is voided later. */
 async function closeApproval(tx: SqlQuery, {tenant}: Where, closing: Closing): Promise<void> {
   const {operation, status, by, note, at} = closing
   await tx.query(

@@ -2,15 +2,15 @@ import type {Event} from '../../runtime/protocol/event.ts'
 import type {Where} from './project-events.ts'
 import type {SqlQuery, SqlValue} from './sql.ts'
 
-/** What a device counts is its own word; a sum of it must not grow out of its column. */
+/** Token counts come from a device unverified. A sum must not overflow its column. */
 const mostCounted = Number.MAX_SAFE_INTEGER
 
-/** The clock of a device may say anything; whole milliseconds since 1970 is what there is room for. */
+/** The time comes from a device's clock, unverified. Clamped to whole milliseconds since 1970 that fit the column. */
 function saidAt({at}: Event): number {
   return Math.trunc(Math.min(Math.max(at, 0), Number.MAX_SAFE_INTEGER))
 }
 
-/** Keeps the numbers of a run, in the transaction that appends to its log. [OBS-3] */
+/** Updates the totals of a run in the transaction that appends to its log. [OBS-3] */
 export async function projectRunTotals(tx: SqlQuery, where: Where, event: Event, at: number): Promise<void> {
   if (!event.run) return
   const {tenant, session, subject} = where

@@ -4,22 +4,22 @@ import {HoldfastError} from '../../runtime/protocol/errors.ts'
 import {type LogLine, loggedError, openLog} from '../../runtime/protocol/log-line.ts'
 import type {Sql} from './sql.ts'
 
-/** A database in this process that can stop by itself and be opened again. */
 /**
- * `again` is true after the database has stopped: it was there before, so an opener must refuse to start an empty one in
- * its place. [LOG-9]
+ * Opens a database in this process that can stop and be opened again. `again` is true after a stop: the database
+ * existed before, so the function must refuse to create an empty one in its place. [LOG-9]
  */
 export type Opening = (again: boolean) => Promise<{sql: Sql; close(): Promise<void>}>
 
 export type ReopeningOptions = {
   log?: ((line: LogLine) => void) | undefined
-  /** First pause before it is opened again (ms); it doubles up to `longestPauseMs`. Default: 500. */
+  /** Initial back-off before reopening (ms); doubles up to `longestPauseMs`. Default: 500. */
   pauseMs?: number
-  /** Default: 30,000. */
+  /** Maximum back-off (ms). Default: 30,000. */
   longestPauseMs?: number
   /**
-   * Called instead of opening it again, for a host whose supervisor starts the process anew: it should end the process
-   * with a status other than 0. The requests meanwhile are answered with `unavailable`.
+   * Called instead of reopening, for a host whose supervisor restarts the process: it should exit with a status other
+   * than
+   * 0. Meanwhile requests are answered with `unavailable`.
    */
   onStopped?: ((error: unknown) => void) | undefined
 }
@@ -32,8 +32,8 @@ const reopeningOptions = z.strictObject({
 })
 
 /**
- * A `Sql` over a PGlite that stops at its first fault, say a full disk. From then on every call is refused as
- * `unavailable`, until the database could be opened again, which is tried with growing pauses.
+ * Creates a `Sql` over a PGlite that stops at its first fault, for example a full disk. After a fault every call is
+ * refused as `unavailable` until the database is open again. Reopening is retried with exponential back-off.
  *
  * @example
  * const {sql, close} = await reopeningSql(async again => {
@@ -118,7 +118,7 @@ class Reopening {
         this.#opened = await this.opening(true)
         this.#tell('database.reopened')
       } catch (error) {
-        // Each cause once, and not at every try.
+        // Log a cause only when it changes, not on every attempt.
         if (messageOf(error) !== messageOf(this.#cause)) this.#tell('database.stopped', error)
         this.#cause = error
       }
@@ -140,7 +140,7 @@ class Reopening {
   }
 }
 
-/** Files of the database that are missing or cannot be read or written (SQLSTATE class 58). */
+/** True if database files are missing or cannot be read or written (SQLSTATE class 58). */
 function lacksFiles(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^58...$/.test(String(error.code))
 }

@@ -3,7 +3,7 @@ import {checkOptions, havingMethods} from '../../runtime/protocol/check-options.
 const methods = ['query', 'transaction']
 const database = havingMethods('an opened PGlite', methods)
 
-/** A PGlite has the methods of a `Sql`, but answers with an object in place of rows. */
+/** A PGlite has the methods of a `Sql`, but returns an object instead of rows. */
 const sqlSchema = havingMethods('a Sql, as pgliteSql or openPostgres returns it', methods).refine(
   value => !('exec' in (value as object)),
   'expected a Sql, got a PGlite: pass pgliteSql(db)',

@@ -1,22 +1,22 @@
 import type {Sql} from './sql.ts'
 
 /**
- * Removes erased rows from the files of the database. PGlite only: the folder belongs to this process alone. On Postgres
- * a rewrite would lock tables of every tenant, and archives, standbys and backups would keep the rows anyway.
+ * Removes erased rows from the database files. PGlite only, where the folder belongs to this process. On Postgres a
+ * rewrite would lock tables of all tenants, and archives, standbys and backups would keep the rows anyway.
  */
 export interface FileScrubber {
   /** False on Postgres. */
   readonly possible: boolean
   /**
-   * Rewrites every table that was written to since its last rewrite, then drops the write-ahead log. Stops before the
-   * next table when the database is in use; the next call goes on from there. True only when all of it was done.
-   * `others` rewrites the tables of the host, before the log that holds their old pages is dropped. With `overdue` it does
-   * not stop for a database in use: requests then wait for one table at a time.
+   * Rewrites every table written to since its last rewrite, then drops the write-ahead log. Returns true if all of it
+   * was done. Stops before the next table if the database is in use; the next call continues from there. `others`
+   * rewrites the host's tables, before the log with their old pages is dropped. With `overdue` it does not stop:
+   * requests then wait for one table at a time.
    */
   run(others?: () => Promise<void>, overdue?: boolean): Promise<boolean>
 }
 
-/** @param busy whether a statement runs or waits */
+/** @param busy returns whether a statement runs or waits */
 export async function fileScrubber(sql: Sql, busy: () => boolean): Promise<FileScrubber> {
   const [row] = await sql.query<{version: string}>('SELECT version() AS version')
   if (!row || !isPGlite(row.version)) return {possible: false, run: async () => false}
@@ -27,7 +27,7 @@ export async function fileScrubber(sql: Sql, busy: () => boolean): Promise<FileS
   }
 }
 
-/** PGlite is the Postgres that was compiled to WebAssembly. */
+/** PGlite is Postgres compiled to WebAssembly. */
 function isPGlite(version: string): boolean {
   return /emcc|emscripten|wasm/i.test(version)
 }
@@ -42,7 +42,7 @@ async function rewriteWritten(sql: Sql, {clean, busy, others}: Rewrite): Promise
   for (const {name, writes} of written) {
     if (busy()) return false
     await sql.query(`VACUUM (FULL) ${name}`)
-    // As of before: what was written meanwhile counts for the next time.
+    // The count before the rewrite: later writes make the table due again.
     clean.set(name, writes)
   }
   if (busy()) return false
@@ -53,8 +53,8 @@ async function rewriteWritten(sql: Sql, {clean, busy, others}: Rewrite): Promise
 }
 
 /**
- * The tables with the number of rows that were ever written or deleted in them, rolled back ones included. Any dead row
- * may hold erased text, not only those that the erasure itself deleted.
+ * Returns the tables with the number of rows ever written or deleted, including rolled back ones. Any dead row may
+ * contain erased text, not only rows that the erasure deleted.
  */
 async function tablesOf(sql: Sql): Promise<Table[]> {
   await sql.query('SELECT pg_stat_force_next_flush()')
@@ -64,7 +64,7 @@ async function tablesOf(sql: Sql): Promise<Table[]> {
   )
 }
 
-/** A segment that is recycled instead of dropped would keep the old pages. */
+/** Disables recycling first: a recycled segment would keep the old pages. */
 async function dropLog(sql: Sql): Promise<void> {
   await sql.query(`SELECT set_config('wal_recycle', 'off', false)`)
   await sql.query('CHECKPOINT')

@@ -28,7 +28,7 @@ import type {FileScrubber} from './scrub.ts'
 import type {TaskBook} from './task-book.ts'
 import type {ModelCallBook, TokenStore} from './token-store.ts'
 
-/** Everything the server keeps. Each port names the tenant in every call; what belongs to another is not found. [RET-5] */
+/** All storage of the server. Every call names the tenant; records of another tenant are not found. [RET-5] */
 export interface Store {
   readonly sessions: SessionStore
   readonly blobs: BlobShelf
@@ -44,11 +44,11 @@ export interface Store {
   readonly devices: DeviceRegister
   readonly keeping: Keeping
   readonly revocations: Revocations
-  /** Every record about a subject, in every table, as it stands when its turn comes. */
+  /** Yields every record about a subject from all tables. Each page is read in its own transaction. */
   records(owner: Owner): AsyncIterable<{layer: string; record: Json}>
-  /** Removes erased rows from the files of the database, where this process may. [RET-3] */
+  /** Removes erased rows from the database files, where this process may. [RET-3] */
   readonly files: FileScrubber
-  /** Whether the database itself keeps tenants apart, should a statement forget to. [RET-5] */
+  /** Whether row-level security separates the tenants, in case a statement omits its tenant. [RET-5] */
   readonly walled: boolean
   readonly modelCalls: ModelCallBook
   readonly tokens: TokenStore
@@ -56,30 +56,30 @@ export interface Store {
   readonly health: StoreHealth
 }
 
-/** For whoever asks whether this process can work. */
+/** Readiness of the database, for health checks. */
 export interface StoreHealth {
-  /** True when the schema is what this build needs; throws when the database cannot be reached or takes no writes. */
+  /** True if the schema is what this build needs. Throws if the database cannot be reached or accepts no writes. */
   migrated(): Promise<boolean>
 }
 
-/** A confirmed event with the hash of its content, by which a second delivery is recognised. */
+/** A confirmed event with its content hash, by which a second delivery is recognised. */
 export type SealedEvent = {event: Event & {seq: number}; hash: string}
 
-/** Without `subject` the server asks on its own behalf; `create` makes the session if the id is free. */
+/** Without `subject` the server acts on its own behalf. `create` creates the session if the id is free. */
 export type SessionKey = {tenant: TenantId; session: SessionId; subject?: SubjectId; create?: SubjectId}
 
 export interface SessionStore {
   /**
-   * Runs `work` in one transaction that holds the session's row: nobody else appends to it meanwhile, and what `work`
-   * appended is kept whole or, if anything throws, not at all. A session that `create` made and nothing was appended to
-   * is not kept. Null for an unknown session and, alike, for another subject's. `work` may be run twice.
+   * Runs `work` in one transaction that holds the session's row lock, so no other transaction appends meanwhile. If
+   * `work` throws, nothing is kept. A session that `create` created is removed if nothing was appended. Null for an
+   * unknown session and for another subject's. `work` may run twice.
    */
   locked<T>(key: SessionKey, work: (session: LockedSession) => Promise<T>): Promise<{value: T} | null>
   /** The subject's sessions, latest first, at most `limit`. */
   list(owner: Owner, limit: number): Promise<SessionSummary[]>
   /**
-   * Confirmed events with `seq > after`, oldest first, bounded by `limits` and by `bytes`, though one comes always; gapless, or with `kinds` only those and no
-   * look at any other. Null as above.
+   * Confirmed events with `seq > after`, oldest first, without gaps. Bounded by `limits` and `bytes`, but at least
+   * one event. With `kinds`, only events of these kinds are read. Null as above.
    */
   page(
     owner: Owner,
@@ -88,54 +88,57 @@ export interface SessionStore {
     kinds?: readonly Kind[],
     bytes?: number,
   ): Promise<{events: Envelope[]; head: number} | null>
-  /** Control state as of the last commit; null as above. */
+  /** Control state as of the last commit. Null as above. */
   state(owner: Owner, session: SessionId): Promise<SessionState | null>
-  /** The session that a run belongs to, the subject's own only. */
+  /** The session of a run, if it belongs to the subject. */
   sessionOfRun(owner: Owner, run: RunId): Promise<SessionId | null>
 }
 
-/** One session under its lock; valid only inside `work`. */
+/** One session under its lock. Valid only inside `work`. */
 export interface LockedSession {
   readonly subject: SubjectId
   readonly state: SessionState
-  /** What the store already holds of the identities that these events would take. */
+  /** Which ids of these events are already used. */
   known(events: readonly Event[]): Promise<Known>
   /** Head of another session of the same tenant and subject; null if there is none. */
   headOf(session: SessionId): Promise<number | null>
-  /** What the slots of a session were right after the event `seq`; ask `headOf` first, it knows whose it is. [WRK-3] */
+  /** Slots of a session directly after event `seq`. Does not check the owner: call `headOf` first. [WRK-3] */
   slotsAsOf(session: SessionId, seq: number): Promise<Slots>
-  /** Of the blobs that an event would name, those that are not here in this size; the others stay until this transaction ends. */
+  /**
+   * Returns the referenced blobs that are missing or have another size. The others are locked until this transaction
+   * ends.
+   */
   lacking(blobs: readonly BlobRef[]): Promise<BlobId[]>
   /**
-   * What has been started of a tool in this tenant, as of now: nobody else starts one until this transaction ends, so
-   * that of two processes only one sees the last free place. With a subject, only what that subject proposed.
+   * Usage of a tool in this tenant, or by one subject. Locks the tool until this transaction ends, so that concurrent
+   * starts cannot exceed a limit.
    */
   usage(of: {tool: string; subject?: SubjectId; since: number}): Promise<ToolUsage>
   /**
-   * Appends, moves the control state, and brings ledger and approvals in line with the events: one transaction.
-   * Sequence numbers must follow the head without a gap.
+   * Appends events and updates the control state, ledger and approvals in the same transaction. Sequence numbers must
+   * continue from the head without gaps.
    */
   append(sealed: readonly SealedEvent[], commit: Commit): Promise<void>
 }
 
-/** What goes with an append: the state after it, the server's time (ms), who is accountable, and what it makes due. */
+/** What commits with an append: the state after it, the server time (ms), the audit entry and the due work. */
 export type Commit = {state: SessionState; at: number; audit?: AuditEntry; due?: readonly DueChange[]}
 
-/** Starts and amounts since a time; what failed for certain counts as a start, not as an amount. */
+/** Starts and amounts since a time. An operation that failed counts as a start, but not towards the amount. */
 export type ToolUsage = {starts: number; amount: number; underWay: number}
 
 export type Known = {
   events: Map<EventId, {session: string; seq: number; hash: string}>
-  /** Which event took a device's sequence number in this session. */
+  /** The event that used a device's sequence number in this session. */
   deviceSeqs: Map<string, EventId>
-  /** Devices of which this batch holds a number that is taken: their database was set back. */
+  /** Devices that reuse a sequence number in this batch: their database was restored from an older copy. */
   setBack: Set<DeviceId>
   runs: Set<RunId>
   calls: Set<CallId>
   operations: Set<OperationId>
 }
 
-/** Ids that a reply gives to the calls it makes. */
+/** Returns the ids of the calls in a model reply. */
 export function callsIn(event: Event): CallId[] {
   if (event.kind !== 'model.replied') return []
   return event.data.content.flatMap(part => (part.type === 'call' ? part.call : []))
@@ -145,7 +148,7 @@ export function deviceSeqKey(device: DeviceId | null, deviceSeq: number | null):
   return `${device} ${deviceSeq}`
 }
 
-/** One operation as the ledger has it; never deleted, status always that of the last event about it. [OP-3] */
+/** The ledger row of one operation. Outlives its session; its status is that of the last event about it. [OP-3] */
 export type LedgerRow = {
   tenant: TenantId
   operation: OperationId
@@ -158,9 +161,9 @@ export type LedgerRow = {
   basis: Basis
   digest: string | null
   status: OperationStatus
-  /** Receipt, or why there is none. */
+  /** The receipt, or the reason why there is none. */
   outcome: Json
-  /** Whose word settles it while it is uncertain. */
+  /** The role that may settle the operation while it is uncertain. */
   verdictRole: string | null
   proposedAt: number
   updatedAt: number
@@ -176,11 +179,11 @@ export interface Ledger {
 
 export interface ApprovalBook {
   get(tenant: TenantId, approval: ApprovalId): Promise<ApprovalRecord | null>
-  /** The approval that an operation was asked for; an operation has one at most. */
+  /** The approval of an operation; an operation has at most one. */
   of(ref: OperationRef): Promise<ApprovalRecord | null>
-  /** What holders of these roles may decide, by escalation too, latest first, at most `limit`. */
+  /** Approvals that holders of these roles may decide, also by escalation, latest first, at most `limit`. */
   inbox(tenant: TenantId, roles: readonly string[], status: 'open' | 'all', limit: number): Promise<ApprovalRecord[]>
-  /** The roles in whose inboxes approvals of these sessions stand. */
+  /** The roles whose inboxes contain approvals of these sessions. */
   rolesAsked(tenant: TenantId, sessions: readonly SessionId[]): Promise<string[]>
 }
 
@@ -216,15 +219,17 @@ export const auditActions = [
 ] as const
 export type AuditAction = (typeof auditActions)[number]
 
-/** Published versions of a tenant's agents, and which of each new runs take. Versions are never changed or removed. */
+/** Published versions of a tenant's agents, and the active one of each. Versions are never changed or removed. */
 export interface AgentBook {
-  /** One version once, with its audit entry: 'known' for the same manifest again, 'conflict' for another. */
+  /**
+   * Publishes a version with its audit entry. Returns 'known' for the same manifest, 'conflict' for a different one.
+   */
   publish(
     where: {tenant: TenantId; name: string},
     manifest: AgentManifest,
     audit: AuditEntry,
   ): Promise<'published' | 'known' | 'conflict'>
-  /** False when the version is not published. */
+  /** Returns false if the version is not published. */
   activate(where: {tenant: TenantId; name: string}, version: string, audit: AuditEntry): Promise<boolean>
   /** At most `limit` versions, latest first. */
   list(tenant: TenantId, limit: number): Promise<AgentListing[]>
@@ -234,15 +239,15 @@ export type AuditEntry = {
   tenant: TenantId
   subject: SubjectId
   action: AuditAction
-  /** Id of the record it is about. */
+  /** Id of the record that the entry is about. */
   about: string
   reason: string
   at: number
 }
 
-/** Access that ended before its tokens did. What is revoked stays so. */
+/** Access that was ended before its tokens expired. A revocation is permanent. */
 export interface Revocations {
-  /** At `at` (ms): one token by its id, or, without one, every token that works by then. */
+  /** Revokes one token by its id, or all tokens that are valid at `at` (ms). */
   revoke(owner: Owner, token: string | null, at: number): Promise<void>
   isRevoked(owner: Owner, token: {id: string | null; issuedAt: number}, now: number): Promise<boolean>
 }
@@ -250,10 +255,10 @@ export interface Revocations {
 export type AuditPage = {entries: (AuditEntry & {id: string})[]; next: string | null}
 
 export interface AuditTrail {
-  /** Append-only. */
+  /** Appends an entry. */
   record(entry: AuditEntry): Promise<void>
-  /** Oldest first. */
+  /** Entries about one record, oldest first. */
   about(tenant: TenantId, about: string): Promise<AuditEntry[]>
-  /** All of a tenant, oldest first, after the entry with this id; `next` is where the next page begins, if there is one. */
+  /** Entries of a tenant after the entry with this id, oldest first. `next` is the cursor of the next page, or null. */
   page(tenant: TenantId, after: string, limit: number): Promise<AuditPage>
 }

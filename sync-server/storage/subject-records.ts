@@ -5,19 +5,19 @@ import type {Sql, SqlValue} from './sql.ts'
 type Table = {
   layer: string
   name: string
-  /** What makes a row the subject's; `$2` is the subject. */
+  /** SQL condition that selects the subject's rows; `$2` is the subject. */
   where: string
-  /** With the tenant the primary key; rows are read in its order. */
+  /** The primary key without the tenant. Rows are read in its order. */
   key: readonly string[]
-  /** Columns that hold JSON as text. */
+  /** Columns that contain JSON as text. */
   json: readonly string[]
-  /** Read from here instead, so many rows at a time. */
+  /** Alternative source of the rows, and the number of rows per page. */
   from?: {select: string; rows: number}
 }
 
 const mySessions = 'session IN (SELECT id FROM hf_sessions WHERE tenant = $1 AND subject = $2)'
 
-/** Every table that holds something about a subject; a test compares this list with the catalogue of the database. */
+/** Every table with data of a subject. A test compares this list with the database catalogue. */
 export const subjectTables: readonly Table[] = [
   {layer: 'sessions', name: 'hf_sessions', where: 'subject = $2', key: ['id'], json: ['agent', 'title', 'state']},
   {layer: 'events', name: 'hf_events', where: mySessions, key: ['session', 'seq'], json: ['body']},
@@ -27,7 +27,7 @@ export const subjectTables: readonly Table[] = [
     where: mySessions,
     key: ['session', 'id'],
     json: [],
-    // Each may be large, and JSON has no bytes.
+    // One row per page: blobs may be large. Bytes are encoded as base64, since JSON has no bytes.
     from: {
       select: `(SELECT tenant, session, id, size, named, at,
         TRANSLATE(ENCODE(bytes, 'base64'), CHR(10), '') AS bytes FROM hf_blobs)`,
@@ -112,7 +112,7 @@ export const subjectTables: readonly Table[] = [
   {layer: 'active agents', name: 'hf_active_versions', where: 'moved_by = $2', key: ['name'], json: []},
 ]
 
-/** Rows that are in memory at a time. */
+/** Rows per page. */
 const pageRows = 200
 
 export async function* subjectRecords(sql: Sql, owner: Owner): AsyncIterable<{layer: string; record: Json}> {
@@ -134,7 +134,7 @@ async function* rowsOf(sql: Sql, table: Table, {tenant, subject}: Owner): AsyncI
     for (const {text} of rows) {
       const row = JSON.parse(text) as Record<string, Json>
       after = key.map(column => row[column] as SqlValue)
-      // A forgotten memory has an empty body.
+      // A forgotten memory item has an empty body.
       for (const column of json) row[column] = row[column] === '' ? null : JSON.parse(row[column] as string)
       yield row
     }

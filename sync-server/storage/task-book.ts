@@ -1,35 +1,38 @@
 import type {RunId, TenantId} from '../../runtime/protocol/ids.ts'
 import type {UsageQuery} from './token-store.ts'
 
-/** Runs that ended within a time, by how they ended, and what all of them together took. */
+/** Totals of the runs that ended within a period, by outcome, and their resource usage. */
 export type TaskTotals = {
   completed: number
-  /** Ended at a bound: a part of what was asked. */
+  /** Runs that ended at a limit with a partial result. */
   partial: number
   failed: number
   cancelled: number
-  /** Of all of them: those that failed at least once in a way that may pass. */
+  /** Runs with at least one retryable failure. */
   failedOnce: number
-  /** Those that failed so, had to be resumed, or had an effect refused to them; and of these, those that completed. */
+  /**
+   * Runs that had a retryable failure, were resumed, or had an effect refused. `recovered`: those of them that
+   * completed.
+   */
   metTrouble: number
   recovered: number
   steps: number
   inputTokens: number
   outputTokens: number
-  /** Milliseconds from their starts to their ends, by the clocks of their devices. */
+  /** Milliseconds from start to end, by the devices' clocks. */
   durationMs: number
-  /** Of those that completed, what half of them and what 95 of 100 took at most; null when none did. */
+  /** Percentiles of the duration of completed runs; null if none completed. */
   latencyMs: {p50: number; p95: number} | null
-  /** What the gateway's calls of these runs cost. */
+  /** Cost of the gateway calls of these runs. */
   costMicros: number
 }
 
-/** One run as it stands. */
+/** Current totals of one run. */
 export type TaskRecord = {durationMs: number | null; metTrouble: boolean}
 
-/** One row a run, folded from its events as they commit; it holds numbers only. [OBS-3] */
+/** One row per run, folded from its events as they commit. Contains numbers only. [OBS-3] */
 export interface TaskBook {
-  /** Runs whose end was accepted in the time asked for. */
+  /** Totals of runs whose end was accepted within the queried period. */
   totals(query: UsageQuery): Promise<TaskTotals>
   of(ref: {tenant: TenantId; run: RunId}): Promise<TaskRecord | null>
 }

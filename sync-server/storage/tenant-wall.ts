@@ -1,6 +1,6 @@
 import type {Sql, SqlQuery, SqlValue} from './sql.ts'
 
-/** Why the server looks beyond one tenant: the sweep's rounds, and nothing a request can reach. */
+/** Reasons to read beyond one tenant. Only periodic sweeps do; no request can. */
 export type AcrossTenants =
   | 'due work'
   | 'unfinished erasures'
@@ -11,21 +11,21 @@ export type AcrossTenants =
   | 'token streams that ended'
 
 export type TenantWall = {
-  /** Sees the rows of the tenant that a statement names as `$1`, and no others. */
+  /** Sees only rows of the tenant that a statement passes as `$1`. */
   sql: Sql
   across(reason: AcrossTenants): Sql
-  /** False when the host's connection passes through every wall and may not make a role that does not. */
+  /** False if the host's role bypasses row-level security and must not create a role that does not. */
   stands: boolean
 }
 
 const role = 'holdfast_tenant'
-/** Any number that stays the same: "wall" in ASCII. */
+/** Key of the advisory lock: "wall" in ASCII. Arbitrary, but must never change. */
 const wallLock = 0x77616c6c
 
 /**
- * The second wall between tenants, after the `tenant = $1` of each statement: the database itself shows a transaction
- * one tenant's rows, so a statement that forgets its tenant finds nothing. [RET-5] Tables are taken from the catalogue,
- * so a new one stands behind it too. Costs a statement a transaction.
+ * Sets up row-level security as a second separation of tenants, in addition to `tenant = $1` in each statement: a
+ * statement that omits its tenant finds no rows. [RET-5] Tables are read from the catalogue, so new ones are
+ * included. Each single statement then needs a transaction.
  */
 export async function tenantWall(sql: Sql): Promise<TenantWall> {
   const bypasses = await isAboveWalls(sql)
@@ -48,7 +48,7 @@ async function build(sql: Sql, needsRole: boolean): Promise<boolean> {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [wallLock])
       if (needsRole) await makeRole(tx)
       for (const table of await unwalledTables(tx)) await wallIn(tx, table, needsRole)
-      // Somebody else may have made the role, and this connection may not take it.
+      // The role may have been created by another user, and this connection may not be allowed to use it.
       if (needsRole) await tx.query(`SELECT set_config('role', $1, true)`, [role])
     })
     return true
@@ -61,7 +61,7 @@ async function build(sql: Sql, needsRole: boolean): Promise<boolean> {
 async function makeRole(tx: SqlQuery): Promise<void> {
   const [known] = await tx.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [role])
   if (known) return
-  // Roles are the whole cluster's: a server on another of its databases may make it at the same moment.
+  // Roles belong to the whole cluster: a server on another database of it may create the role concurrently.
   await tx.query(
     `DO $$ BEGIN CREATE ROLE ${role} NOLOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`,
   )
@@ -84,7 +84,7 @@ async function wallIn(tx: SqlQuery, table: string, grant: boolean): Promise<void
        OR current_setting('holdfast.across', true) <> '')`,
   )
   await tx.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`)
-  // For the tables' own owner too, whom Postgres else lets through.
+  // Without FORCE, Postgres exempts the table owner.
   await tx.query(`ALTER TABLE ${table} FORCE ROW LEVEL SECURITY`)
   if (grant) await tx.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`)
 }
@@ -99,7 +99,7 @@ function behind(sql: Sql, as: string | null, reason: AcrossTenants | null): Sql 
   return {query: (text, params) => transaction(tx => tx.query(text, params)), transaction}
 }
 
-/** Tells the database the tenant of each statement before it runs; a statement without one gets nobody's. */
+/** Sets the tenant before each statement. A statement without a tenant sees no rows. */
 function naming(tx: SqlQuery): SqlQuery {
   let current: SqlValue = null
   return {

@@ -3,27 +3,27 @@ import type {Json} from '../../runtime/protocol/json.ts'
 import type {ModelCallName} from '../../runtime/protocol/model-call.ts'
 import type {Owner} from '../principal.ts'
 
-/** A call belongs to its subject: under the same key another subject has another call, or none. [ID-4] */
+/** A call belongs to its subject: the same key of another subject is another call. [ID-4] */
 export type ModelCallRef = Owner & {key: string}
 
-/** `open` while a process generates; `lost` when that process went away in the middle, or had to. */
+/** `open` while a process generates; `lost` if that process crashed or had to stop. */
 export type ModelCallStatus = 'open' | 'done' | 'failed' | 'aborted' | 'lost'
 
-/** Tokens and millionths of the currency that prices are in; `estimated` when the provider did not say. */
+/** Tokens, and cost in millionths of the currency of the prices. `estimated` if the provider did not report usage. */
 export type Spent = {inputTokens: number; outputTokens: number; costMicros: number; estimated: boolean}
 
 export type NewModelCall = {
   ref: ModelCallRef
-  /** Null for a call that no run made. */
+  /** Null for a call outside a run. */
   name: ModelCallName | null
   model: string
-  /** Of everything that was asked: the same key for another request is refused. */
+  /** Hash of the whole request: the same key with another request is refused. */
   requestHash: string
-  /** The process that generates; its lease says until when it is believed to live. */
+  /** The process that generates. It counts as alive until `leaseUntil`. */
   owner: string
   leaseUntil: number
   at: number
-  /** What the call costs at least; counted at once, so that calls side by side see each other. */
+  /** Minimum usage of the call. Counted at once, so that concurrent calls see it. */
   spent: Spent
 }
 
@@ -36,38 +36,38 @@ export type ModelCallRow = {
   leaseUntil: number
   startedAt: number
   endedAt: number | null
-  /** Parts generated so far, also after the parts themselves are gone. */
+  /** Number of parts generated so far, also after the parts are deleted. */
   parts: number
   spent: Spent
 }
 
-/** A bound on what a tenant may use within the last `windowMs`; null for no bound. */
+/** Limit on a tenant's usage within the last `windowMs`. Null means no limit. */
 export type SpendingLimit = {windowMs: number; tokens: number | null; costMicros: number | null}
 export type Exhausted = SpendingLimit & {usedTokens: number; usedCostMicros: number; retryAfterMs: number}
 
 export type Claim =
   | {status: 'won'}
   | {status: 'taken'; call: ModelCallRow}
-  /** Nothing was recorded: no provider may be asked. */
+  /** Nothing was recorded, and the provider must not be called. */
   | {status: 'exhausted'; limit: Exhausted}
 
 export type CallEnd = {status: Exclude<ModelCallStatus, 'open'>; spent: Spent; at: number}
 
-/** Every call of a model that was ever begun, with what it cost; never with a word of what was said. [BUD-1, OBS-3] */
+/** Every model call with its usage and cost. Never contains text of prompts or replies. [BUD-1, OBS-3] */
 export interface ModelCallBook {
   /**
-   * Compare and set, in one transaction with the limits: of any number of claims of one key, in any number of
-   * processes, exactly one wins, and only that one may ask the provider.
+   * Claims a call key by compare-and-set, in one transaction with the limits. Of any number of claims, in any number
+   * of processes, exactly one wins, and only the winner may call the provider.
    */
   claim(call: NewModelCall, limits: readonly SpendingLimit[]): Promise<Claim>
-  /** Ends an open call with its last parts; false when it is no longer open or another process owns it. */
+  /** Ends an open call with its last parts. False if it is not open or another process owns it. */
   settle(ref: ModelCallRef, owner: string, end: CallEnd, last: PartChunk): Promise<boolean>
-  /** Ends calls whose lease passed before `now` as lost, with a last part that says so; returns how many. */
+  /** Ends calls whose lease expired before `now` as lost, with an error part. Returns their number. */
   expire(now: number, limit: number): Promise<number>
   get(ref: ModelCallRef): Promise<ModelCallRow | null>
   /** The calls of one run, oldest first. */
   ofRun(owner: Owner, run: string): Promise<ModelCallRow[]>
-  /** Sums over a tenant, or over one of its subjects, by model; `from` and `to` in ms, `to` excluded. */
+  /** Totals by model of a tenant or of one subject. `from` (inclusive) and `to` (exclusive) in ms. */
   totals(query: UsageQuery): Promise<ModelUsage[]>
 }
 
@@ -75,7 +75,7 @@ export type UsageQuery = {tenant: TenantId; subject: SubjectId | null; from: num
 export type ModelUsage = {
   model: string
   calls: number
-  /** Calls whose tokens are our own estimate. */
+  /** Number of calls with estimated usage. */
   estimated: number
   inputTokens: number
   outputTokens: number
@@ -87,13 +87,13 @@ export type PartChunk = {first: number; parts: readonly Json[]}
 export type NumberedPart = {n: number; part: Json}
 
 /**
- * The words of a generation, kept so that a reader who lost its connection goes on at its offset. Bounded by the
- * writer, and for a time only: this is the connection's memory, the transcript is elsewhere. [RET-1]
+ * The parts of a generation, stored so that a reader that lost its connection can resume at its offset. The size is
+ * bounded by the writer, and the parts expire: the transcript is stored elsewhere. [RET-1]
  */
 export interface TokenStore {
   /**
-   * Adds parts and renews the lease; null, and nothing is added, when the call is no longer open or another process owns
-   * it: then the writer stops. Else until when somebody follows the stream from another process.
+   * Appends parts and renews the lease. Returns until when a reader of another process follows. Null, and nothing is
+   * stored, if the call is not open or another process owns it: the writer must stop.
    */
   append(
     ref: ModelCallRef,
@@ -101,15 +101,17 @@ export interface TokenStore {
     chunk: PartChunk,
     progress: {leaseUntil: number; spent: Spent},
   ): Promise<{followedUntil: number} | null>
-  /** Parts after `after`, oldest first, some or all; with the call as it stands. Null for an unknown call. */
+  /** Parts after `after`, oldest first, not necessarily all, with the current call. Null for an unknown call. */
   read(ref: ModelCallRef, after: number): Promise<{call: ModelCallRow; parts: NumberedPart[]} | null>
-  /** Says that somebody outside the generating process waits for more. */
+  /** Records that a reader outside the generating process waits for more parts. */
   follow(ref: ModelCallRef, until: number): Promise<void>
-  /** Removes the words of calls that ended before then (ms), at most `limit` calls; what they cost stays. */
+  /**
+   * Deletes the parts of calls that ended before `endedBefore` (ms), at most `limit` calls. Usage and cost are kept.
+   */
   forget(endedBefore: number, limit: number): Promise<number>
   /**
-   * Removes the words of every call of a session or of a subject, also of open ones, whose writers then stop; the cost
-   * stays, without session, run and step. Returns how many calls that concerned. [RET-2]
+   * Deletes the parts of all calls of a session or a subject. Open calls are aborted, and their writers stop. Usage
+   * and cost are kept without session, run and step. Returns the number of calls. [RET-2]
    */
   erase(whose: {tenant: TenantId; subject: SubjectId; session?: SessionId}): Promise<number>
 }
