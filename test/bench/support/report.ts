@@ -21,3 +21,15 @@ export function report(what: string, yardstick: {name: string; ms: number}, ms: 
     `${what}: ${ms.toFixed(2)} ms ÷ ${yardstick.name}: ${yardstick.ms.toFixed(2)} ms = ${ratio}×, reach ${reach}`,
   )
 }
+
+/** As `report`, for shares between 0 and 1. */
+export function reportShare(
+  what: string,
+  yardstick: {name: string; share: number},
+  share: number,
+  reach: string,
+): void {
+  const percent = (value: number) => `${(value * 100).toFixed(1)} %`
+  const ratio = (share / yardstick.share).toFixed(2)
+  console.log(`${what}: ${percent(share)} ÷ ${yardstick.name}: ${percent(yardstick.share)} = ${ratio}×, reach ${reach}`)
+}
