@@ -71,7 +71,7 @@ function tasksAnswer(totals: TaskTotals): UsageAnswer['tasks'] {
   }
 }
 
-/** Budgets belong to the tenant: every member may see what remains, whoever used the rest. */
+/** Budgets belong to the tenant: every member may see what remains, regardless of who used the rest. */
 async function limitsUsed(
   {modelCalls}: Store,
   budgets: TenantBudgets,

@@ -17,9 +17,8 @@ export type ReopeningOptions = {
   /** Maximum back-off (ms). Default: 30,000. */
   longestPauseMs?: number
   /**
-   * Called instead of reopening, for a host whose supervisor restarts the process: it should exit with a status other
-   * than
-   * 0. Meanwhile requests are answered with `unavailable`.
+   * Called instead of reopening, for a host whose supervisor restarts the process: it should exit with a nonzero status.
+   * Meanwhile requests are answered with `unavailable`.
    */
   onStopped?: ((error: unknown) => void) | undefined
 }
