@@ -30,8 +30,6 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
       current.truncate(0)
       const size = write([encoder.encode(String(generation + 1)), ...records], 0)
       current.flush()
-      spare.truncate(0)
-      spare.flush()
       ;[generation, end, flushed] = [generation + 1, size, true]
     } catch (error) {
       // The old file stays current. Empty the new one: it may be complete, and it would win at the next load.
@@ -39,6 +37,9 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
       spare.truncate(0)
       throw error
     }
+    // The new file is current, even if the old one cannot be emptied.
+    spare.truncate(0)
+    spare.flush()
   }
 
   return {
@@ -54,6 +55,11 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
       if (end < current.getSize()) current.truncate(end)
       // Ignore the older generation: a crash can leave it non-empty, but the newer one was flushed whole.
       // Records without a readable generation count as one unreadable range.
+      const isMixed = (newer.isNameless || older.isNameless) && newer.records.length > 0 && older.records.length > 0
+      if (isMixed) {
+        const [known, nameless] = newer.isNameless ? [older, newer] : [newer, older]
+        return {records: [...known.records, ...nameless.records], unreadable: known.unreadable + nameless.unreadable}
+      }
       const lost = newer.generation === 0 && (newer.records.length > 0 || older.records.length > 0)
       if (generation === 0) begin([])
       return {records: newer.records, unreadable: newer.unreadable + (lost ? 1 : 0)}
@@ -75,10 +81,13 @@ export function outboxFiles(pair: readonly [Handle, Handle]): OutboxStorage {
   }
 }
 
-/** Reads the generation. If the first record is unreadable, the rest is kept as generation 1. */
-function opened({records, end, unreadable}: Frames): Frames & {generation: number} {
+/**
+ * Reads the generation. If its record is unreadable, the file is nameless and counts as generation 1: which of the two
+ * files is current cannot be decided then, so `load` returns the records of both.
+ */
+function opened({records, end, unreadable}: Frames): Frames & {generation: number; isNameless: boolean} {
   const [first, ...rest] = records
   const generation = first ? Number(decoder.decode(first)) : 0
-  if (Number.isSafeInteger(generation)) return {records: rest, end, unreadable, generation}
-  return {records, end, unreadable: unreadable + 1, generation: 1}
+  if (Number.isSafeInteger(generation)) return {records: rest, end, unreadable, generation, isNameless: false}
+  return {records, end, unreadable: unreadable + 1, generation: 1, isNameless: true}
 }

@@ -39,23 +39,22 @@ export async function putBackSession(
   const before = (await store.session(session)) ?? emptyRecord(session)
   const fresh = confirmed.filter(({seq}) => (seq ?? 0) > before.confirmed.head)
   const ordered = missing.toSorted((a, b) => (a.event.deviceSeq ?? 0) - (b.event.deviceSeq ?? 0))
-  const events = ordered.map(({event}) => readStored(event))
-  let withoutBytes = 0
-  const record = await store.transaction(async unit => {
+  return store.transaction(async unit => {
+    const stored: KeptEvent[] = []
     for (const blob of from.blobs.values()) {
       if (blob.session !== session) continue
       await unit.saveBlob(session, {id: blob.id, bytes: fromBase64(blob.bytes), state: 'unsent'})
     }
     await unit.confirm(fresh)
-    for (const {event, head} of ordered) if (!(await appended(unit, readStored(event), head))) withoutBytes += 1
-    await refuse(unit, session, ordered)
+    for (const kept of ordered) if (await appended(unit, readStored(kept.event), kept.head)) stored.push(kept)
+    const events = stored.map(({event}) => readStored(event))
+    await refuse(unit, session, stored)
     for (const [id, resolution] of from.resolutions) await unit.resolve(id, resolution)
     for (const projection of projections) await projection.apply(unit, session, [...fresh, ...events])
     const next = await folded(unit, before, fresh, events, mark)
     await unit.save(next)
-    return next
+    return {restored: stored.length, withoutBytes: ordered.length - stored.length, head: next.confirmed.head}
   })
-  return {restored: events.length, withoutBytes, head: record.confirmed.head}
 }
 
 async function folded(
