@@ -188,7 +188,7 @@ describe('nothing on a device can write a fact', () => {
         headers: {authorization},
         ...(method !== 'DELETE' && {body: JSON.stringify({value: {cents: 1}, version: '9'})}),
       })
-      expect([method, (await scenes.shop.server.fetch(request)).status]).toEqual([method, 404])
+      expect([method, (await scenes.shop.server.fetch(request)).status]).toEqual([method, 405])
     }
     expect((await link.fact('order/A17'))?.value).toEqual({cents: 8900})
   })
