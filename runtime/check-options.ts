@@ -25,12 +25,12 @@ const nodeOptions = z.strictObject({
 
 const serveOptions = z.strictObject(servingShape)
 
-/** @throws HoldfastError `misconfigured` naming every wrong option */
+/** @throws HoldfastError `misconfigured` with every invalid option */
 export function checkNodeOptions(options: unknown): void {
   checkOptions(nodeOptions, options, 'openRuntime')
 }
 
-/** @throws HoldfastError `misconfigured` naming every wrong option */
+/** @throws HoldfastError `misconfigured` with every invalid option */
 export function checkServeOptions(agent: unknown, options: unknown): void {
   checkOptions(definedAgent, agent, 'serveAgent: agent')
   checkOptions(serveOptions, options, 'serveAgent')

@@ -64,47 +64,47 @@ export type NodeRuntimeOptions<Served extends Agent = Agent> = {
   model: ModelSource
   tools: ToolImplementations<Served['tools']>
   modelProfiles?: AgentHost['modelProfiles']
-  /** Other agents, and other versions of this one: a run pinned to any of them goes on here. */
+  /** Other agents, and other versions of this one. Runs pinned to any of them can continue on this device. */
   also?: readonly AgentHost[]
-  /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
+  /** Chooses agent and version of each new run. Default: the active version, else the newest. */
   router?: Router
-  /** A folder, held by one process at a time, or `memory://`. */
+  /** Path of a folder, or `memory://`. One process at a time can open a folder. */
   dataDir: string
   memory?: MemoryChoice
-  /** Leave out for a runtime that never syncs. */
+  /** The sync server or link. Default: no sync. */
   sync?: {url: string | URL; token: TokenOption} | {link: CuttableLink; token?: string}
   environment?: Environment
-  /** First pause before a failed model call is tried again, milliseconds. */
+  /** Delay before the first retry of a failed model call, in milliseconds. */
   retryDelayMs?: number
-  /** Gets a line for everything that an operator may have to know, with nothing in it that anybody wrote. */
+  /** Receives one line per operational event. Lines contain no text written by users or models. */
   log?: (line: LogLine) => void
 }
 
 /**
- * A runtime in this process. `db` is the database of whoever is signed in, for the application's own tables; it is another
- * object after a switch.
+ * A runtime in this process. `db` is the database of the signed-in person and may hold the application's own tables.
+ * Read it again after a switch of person: it is then another object.
  */
 export interface NodeRuntime extends Runtime {
   readonly db: PGlite
   /**
-   * What was found when the database of whoever is signed in was not as it had been left: what came back and what did
-   * not. Null when it was whole, and after `dismissRecovery`. [LOG-9]
+   * Returns what was restored and what was lost when the database of the signed-in person was found damaged. Returns
+   * null when the database was intact, and after `dismissRecovery`. [LOG-9]
    *
    * @example const recovery = await runtime.recovery()
    * if (recovery) console.warn(recovery.cause, recovery.restored, recovery.lost)
    */
   recovery(): Promise<Recovery | null>
-  /** The person has read it. */
+  /** Marks the recovery report as read. `recovery` then returns null. */
   dismissRecovery(): Promise<void>
 }
 
 type Open = {db: PGlite; service: Pick<RuntimeService, 'storage' | 'dismissRecovery'>}
 
 /**
- * Opens a runtime in this Node process, over a folder or in memory.
+ * Opens a runtime in this Node process, with its database in a folder or in memory.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option and every tool without its function, and
- * `database_locked` naming the folder and the process that holds it
+ * @throws HoldfastError `misconfigured` with every invalid option and every tool that has no implementation, and
+ * `database_locked` with the folder and the process that holds it
  * @example
  * const runtime = await openRuntime({agent: desk, model, tools: {}, dataDir: 'memory://'})
  */
@@ -187,7 +187,7 @@ function nullWhenNobody(error: unknown): null {
 }
 
 function tokensOf(token: TokenOption | undefined, environment: Environment): TokenKeeper | null {
-  // There are no cookies here that requests could go with.
+  // A token is required: a Node process sends no cookies.
   const ask = tokenSource(token, {required: true})
   return ask && new TokenKeeper({...environment, ask})
 }

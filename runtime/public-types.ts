@@ -1,6 +1,6 @@
 /**
- * The types that signatures of the public entries name. An application needs each by name for its own declarations
- * (`declaration: true`), for props and for parameters. Every entry that runs or shows agents exports them.
+ * The types used in signatures of the public entries. Applications import them for their own declarations
+ * (`declaration: true`), props and parameters. Every entry that runs or shows agents exports them.
  */
 export type {SessionDevice} from './device/runtime-service.ts'
 export type {ToolImplementations} from './loop/define.ts'

@@ -34,13 +34,13 @@ export {type Candidate, defaultRouter, type Routed, type RouteRequest, type Rout
 export type {ToolOutput} from './loop/storable-result.ts'
 
 export type ServeOptions = {
-  /** Other agents, and other versions of this one: a run pinned to any of them goes on here. */
+  /** Other agents, and other versions of this one. Runs pinned to any of them can continue on this device. */
   also?: readonly AgentHost[]
-  /** Chooses agent and version of each run that starts; the active version, else the newest, unless given. */
+  /** Chooses agent and version of each new run. Default: the active version, else the newest. */
   router?: Router
-  /** What is proposed for memory after each run, and how it is recalled. Default: nothing is proposed. */
+  /** How memory is extracted after each run and how it is recalled. Default: no extraction. */
   memory?: MemoryChoice
-  /** Gets a line for everything that an operator may have to know, with nothing in it that anybody wrote. */
+  /** Receives one line per operational event. Lines contain no text written by users or models. */
   log?: (line: LogLine) => void
 }
 
@@ -49,10 +49,10 @@ export type {LogEvent, LoggedError, LogLevel, LogLine} from './protocol/log-line
 export type * from './public-types.ts'
 
 /**
- * Makes this dedicated worker run an agent: of all tabs' workers one owns the database and the loop, the others stand
- * by. Call it while the worker's module is first evaluated.
+ * Runs an agent in this dedicated worker. The workers of all tabs elect one leader, which owns the database and the run
+ * loop; the others are followers. Call it synchronously while the worker's module is evaluated.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option and every tool without its function
+ * @throws HoldfastError `misconfigured` with every invalid option and every tool that has no implementation
  * @example
  * serveAgent(desk, {model: gatewayModel(), tools: {lookupOrder: ({orderId}, {facts}) => facts.read(`order/${orderId}`)}})
  */
@@ -71,7 +71,7 @@ export function serveAgent<Served extends Agent>(
       const database = await openBrowserDatabase({name, onStopped: crash, term: {epoch, tookOver}, lastOwner})
       const tokens = new TokenKeeper({
         ...systemEnvironment,
-        // A page brings it, by `set`.
+        // Never resolves: a page supplies the token through `setToken`.
         ask: () => {
           feed.publish('token', null)
           return new Promise(() => undefined)

@@ -25,22 +25,22 @@ export interface ContenderStart<Config> {
   build: Build
   target: Target
   lastOwner: LastOwner | null
-  /** Stops answering the page. */
+  /** Stops answering this worker's page. */
   hide(): void
   tell(message: ToPage): void
 }
 
-/** Files that are in use come free within seconds as a rule: until then calls wait instead of failing. */
+/** Milliseconds in which calls wait while the files are locked. Such a lock is usually released within seconds. */
 const busyPatienceMs = 10_000
-/** A leader that is asked to yield finishes the calls that it has begun, for no longer than this. */
+/** Longest time, in milliseconds, that a yielding leader waits for its pending calls. */
 const drainMs = 4_000
-/** A newer build waits for the leader to yield; an old one that cannot is then overruled. */
+/** Milliseconds that a newer build waits for an older leader to yield. After that it steals the lock. */
 const yieldPatienceMs = 8_000
 
 /**
- * One worker that wants the database: it stands in line for the lock and follows whoever leads; it opens the database
- * when the lock is its own, and tries again for as long as its page lives; it leads until it dies or yields to a newer
- * build.
+ * One worker in the leader election for the database. It follows the current leader while it waits for the lock. With the
+ * lock it opens the database, and retries a failed open for as long as its page lives. It leads until it terminates or
+ * yields to a newer build.
  */
 export class Contender<S extends object, Config> {
   readonly #leadership: Leadership
@@ -50,13 +50,13 @@ export class Contender<S extends object, Config> {
   #yielding = false
   #shown: Opening | null = null
   #owner: string | null = null
-  /** The owner that the database was taken from. */
+  /** Id of the owner that this worker took the lock from. */
   #predecessor: string | null = null
   #lastOwner: LastOwner | null
   #older: {leader: string; since: number} | null = null
   #successor: string | null = null
   #yielded: (() => void) | null = null
-  /** What is shown while a leader answers. */
+  /** The opening state to show while the leader answers. */
   #following: Opening | null = null
 
   constructor(
@@ -85,7 +85,7 @@ export class Contender<S extends object, Config> {
         await this.#lead(ownership)
         failures = 0
       } catch (error) {
-        // Another worker that got the lock would not know that the owner before may still hold the files.
+        // Keep a taken-over lock: the next holder would not know that the former owner may still hold the files.
         if (ownership.tookOver && !this.#stolen) kept = ownership
         else {
           ownership.release()
@@ -100,7 +100,7 @@ export class Contender<S extends object, Config> {
   async #own(): Promise<Ownership> {
     const {name} = this.start
     this.#stolen = false
-    // It may follow a leader already: that is heard of sooner than the lock.
+    // The link to a leader can be established before the request for the lock.
     if (!this.#leadership.linked()) this.#showRole('starting')
     const line = standInLine(name, {
       lost: () => this.#lost(),
@@ -116,7 +116,7 @@ export class Contender<S extends object, Config> {
     return ownership
   }
 
-  /** Opens the database and serves it; resolves once this worker has yielded, rejects when it cannot be opened. */
+  /** Opens and serves the database. Resolves after this worker has yielded, rejects when the open fails. */
   async #lead({tookOver, release}: Ownership): Promise<void> {
     const {name, config, target, id} = this.start
     const context: HostContext = {
@@ -129,7 +129,7 @@ export class Contender<S extends object, Config> {
     }
     const opened = await this.options.open(config, context)
     this.#opened = opened
-    // The lock went to another worker while the files were opened.
+    // Another worker stole the lock during the open.
     if (this.#stolen) return void this.#lost()
     const served = drainable(opened.service)
     const storage = opened.storage ?? null
@@ -143,12 +143,12 @@ export class Contender<S extends object, Config> {
       this.#yielded = resolve
     })
     await this.#close(served, opened)
-    // Whoever asked for the database takes the lock from here; should it have died, the next in line gets it.
+    // The successor steals the lock within this time. If it has terminated, the next queued worker gets the lock.
     await delay(1_000)
     release()
   }
 
-  /** Every worker holds a lock for as long as it lives, frozen or not. */
+  /** Each worker holds its own lock until it terminates, also while it is frozen. */
   async #predecessorLives(): Promise<boolean> {
     if (this.#predecessor === null) return true
     const {held = []} = await navigator.locks.query()
@@ -181,18 +181,18 @@ export class Contender<S extends object, Config> {
     await delay(waitMs)
   }
 
-  /** An engine whose files were wrong when it was loaded is not loaded again in the same worker. */
+  /** Hands over to a new worker: an engine that was loaded from wrong files cannot be loaded again in this one. */
   async #spent(cause: OpeningCause): Promise<void> {
     this.#leadership.close()
     this.start.tell({holdfast: 'spent', cause})
     await new Promise(() => {})
   }
 
-  /** Another worker took the lock and owns the database now. This worker crashes on purpose, and its page starts another. */
+  /** Another worker stole the lock. This worker terminates itself, and its page starts a new one. */
   #lost(): void {
     this.#stolen = true
     const opened = this.#opened
-    // It is closed already, for the worker that took the lock, or is still being opened.
+    // Either the hand-over has closed the database, or `#lead` is still opening it and checks `#stolen`.
     if (!opened) return
     const error = new HoldfastError('peer_gone', 'Another tab took this database over.')
     this.start.hide()
@@ -207,17 +207,17 @@ export class Contender<S extends object, Config> {
   }
 
   #crash(error: HoldfastError, rescued?: unknown): void {
-    // While it is being opened the open itself fails, and is tried again.
+    // A crash during the open rejects the open, and `run` retries it.
     if (!this.#opened) return
     if (this.#lastOwner && rescued !== undefined) {
       this.start.tell({holdfast: 'rescued', rescued})
       this.#leadership.post({type: 'rescued', leader: this.start.id, lastOwner: {...this.#lastOwner, rescued}})
     }
-    // Callers hear from their own side that nobody answers any more, and ask the next: no call may get an answer now.
+    // No call may be answered from here on. Callers detect the dead peer themselves and retry with the next leader.
     this.start.hide()
     this.#leadership.close()
     reportError(error)
-    // Its page may be frozen and replace nothing: the lock must not wait for that.
+    // Release the lock now: a frozen page would not terminate this worker.
     self.close()
   }
 
@@ -229,7 +229,7 @@ export class Contender<S extends object, Config> {
     this.#lastOwner = lastOwnerOf(link.leader?.storage)
     this.#following = {state: 'open', role: 'follower', storage: link.leader?.storage ?? null}
     this.#show(this.#following)
-    // From one leader straight to the next is a change of owner too, and pages look again when the owner changes.
+    // Pages reload their state on a role change, so report one also for a direct change of leader.
     this.#showRole('starting')
     this.#showRole('follower')
     return () => {
@@ -263,7 +263,7 @@ export class Contender<S extends object, Config> {
     }
   }
 
-  /** This page's build is newer than the leader's: the run goes on under the newer instructions. */
+  /** Requests a hand-over when this build is newer than the leader's, and steals the lock after `yieldPatienceMs`. */
   #askToYield(leader: string, build: Build | undefined): void {
     if (!this.#line || (build && !isNewer(this.start.build, build))) return
     if (this.#older?.leader !== leader) this.#older = {leader, since: performance.now()}
@@ -298,7 +298,7 @@ export class Contender<S extends object, Config> {
       step: 'database',
       since: Date.now(),
       attempt,
-      // What the last attempt failed with stays in sight until this one ends.
+      // Keep showing the cause of the last failure until this attempt ends.
       cause: this.#shown?.state === 'opening' ? this.#shown.cause : null,
       nextAt: null,
     }
@@ -317,7 +317,7 @@ export class Contender<S extends object, Config> {
   }
 }
 
-/** A second is as precise as anybody reads it, and what does not change is not told again. */
+/** Rounds to a second, so that an unchanged state is not sent again. */
 function round(ms: number): number {
   return Math.round(ms / 1000) * 1000
 }

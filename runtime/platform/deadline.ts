@@ -1,6 +1,6 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
-/** How long a call may take, in milliseconds: one default, and exceptions by method name. `Infinity` waits for ever. */
+/** Deadlines of calls in milliseconds: a default and exceptions by method name. `Infinity` means no deadline. */
 export interface Deadlines {
   deadlineMs?: number
   deadlines?: Readonly<Record<string, number>>
@@ -12,7 +12,11 @@ export function deadlineOf({deadlineMs = defaultDeadlineMs, deadlines = {}}: Dea
   return (Object.hasOwn(deadlines, method) ? deadlines[method] : undefined) ?? deadlineMs
 }
 
-/** The outcome of `work`, or HoldfastError('deadline') once `ms` have passed; the work itself is not stopped. */
+/**
+ * Settles like `work`, or rejects after `ms` milliseconds. The work itself is not cancelled.
+ *
+ * @throws HoldfastError `deadline`
+ */
 export function withDeadline<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
   if (ms === Number.POSITIVE_INFINITY) return work
   return new Promise((resolve, reject) => {

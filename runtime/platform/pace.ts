@@ -1,4 +1,4 @@
-/** Milliseconds to wait after the n-th failure in a row: soon at first, then slowly, for as long as the page lives. */
+/** Back-off in milliseconds after the n-th consecutive failure. */
 export function paceMs(failures: number): number {
   return Math.min(250 * 2 ** failures, 15_000)
 }

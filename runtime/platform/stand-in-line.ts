@@ -2,24 +2,24 @@ import type {LeadershipMessage} from './leadership.ts'
 import {channelNames, holdLock} from './locks.ts'
 import {type Silence, SilenceWatch} from './silence.ts'
 
-/** The database's lock, and how it was come by. */
+/** The held lock of the database, and how it was acquired. */
 export interface Ownership {
   release(): void
-  /** True when it was taken from an owner that did not answer, and may still hold the files. */
+  /** True when it was stolen from an owner that did not answer and may still hold the files. */
   tookOver: boolean
 }
 
 export interface Line {
   owned: Promise<Ownership>
   hear(message: LeadershipMessage): void
-  /** Takes the lock at once, from an owner that has closed the database for us or never will. */
+  /** Steals the lock at once. For an owner that has closed the database in a hand-over, or that does not yield. */
   takeNow(): void
 }
 
 /**
- * Waits for the lock of the database `name`: until its owner lets it go or dies, or until the owner has not answered for
- * so long that it is taken for frozen. Of several tabs that find the owner frozen, one takes over. `lost` is called when
- * the lock is taken away from this worker later.
+ * Waits for the lock of the database `name`. It is granted when the owner releases it or terminates. It is stolen when the
+ * owner counts as frozen because it has not answered for too long; of several waiting tabs only one steals it. `lost` is
+ * called when another worker later steals the lock from this one.
  */
 export function standInLine(name: string, {lost, silent}: {lost(): void; silent(silence: Silence): void}): Line {
   const watch = new SilenceWatch(performance.now())
@@ -50,7 +50,7 @@ export function standInLine(name: string, {lost, silent}: {lost(): void; silent(
     const aloneTakesOver = async (lock: unknown) => {
       if (!lock) return
       await steal(true)
-      // The others hear that this worker opens the database before the next of them may take over.
+      // Before another tab may take over, it must receive this worker's message that it opens the database.
       await new Promise(settle => setTimeout(settle, 1_000))
     }
     void navigator.locks.request(channelNames.takeOver(name), {ifAvailable: true}, aloneTakesOver)

@@ -2,17 +2,17 @@ import {HoldfastError} from '../protocol/errors.ts'
 
 export type Call = (method: string, args: unknown[]) => Promise<unknown>
 
-/** The one place that calls go to, while it may be away: a call waits for it, and hears if it cannot come. */
+/** A replaceable destination for calls. Calls wait while none is set, and reject when `fail` is called. */
 export interface Target {
   set(call: Call): void
-  /** Calls wait again for the next `set`; false, and nothing happens, if another was set since. */
+  /** Removes `call`; later calls wait for the next `set`. Returns false, without effect, if `call` is not the current one. */
   unset(call: Call): boolean
-  /** Rejects the calls that wait now; with `forGood`, every later one too, until the next `set`. */
+  /** Rejects all waiting calls. With `forGood`, also rejects later calls until the next `set`. */
   fail(error: HoldfastError, options?: {forGood?: boolean}): void
   call: Call
 }
 
-/** `retry` names the methods that may run twice; they are sent once more when the target dies before it answered. */
+/** `retry` lists the idempotent methods. Their calls are retried once when the peer terminates before it answers. */
 export function createTarget(retry: readonly string[]): Target {
   let current: Call | undefined
   let failure: HoldfastError | undefined

@@ -13,26 +13,26 @@ import {createTarget} from './target.ts'
 import {keepWorker} from './worker-keeper.ts'
 import type {Role} from './worker-messages.ts'
 
-/** Added to a call's deadline while the database is being opened: a first open on a busy phone takes its time. */
+/** Milliseconds added to a call's deadline while the database opens. A first open on a slow phone is long. */
 const openingMs = 120_000
 
 export interface WorkerClient<S> {
   service: Remote<S>
-  /** Terminates this page's worker and starts another, as a crash would. */
+  /** Terminates this page's worker and starts a new one, as after a crash. */
   kill(): void
   listen<Frame>(topic: string, listener: (frame: Frame) => void): () => void
   role(): Role
   onRole(listener: (role: Role) => void): () => void
   opening: Pick<Observable<Opening>, 'get' | 'listen'>
-  /** A newer build that another tab runs; null while this page's is the newest that is known. */
+  /** A newer build that runs in another tab; null when none is known. */
   newerBuild: Pick<Observable<Build | null>, 'get' | 'listen'>
   close(): void
 }
 
 /**
- * Connects this page to the database called `name`, which one worker among all tabs owns; a worker that dies is
- * replaced, and calls it left open are sent again if the worker says they may be. Where the browser lacks what is
- * needed, `opening` says so and every call rejects with `misconfigured`.
+ * Connects this page to the database `name`, which one worker among all tabs owns. A worker that terminates is replaced,
+ * and its pending calls are retried if their methods are idempotent. If the browser lacks a required feature, `opening`
+ * is `failed` and every call rejects with `misconfigured`.
  *
  * @example
  * const client = connectWorker<Desk>({
@@ -68,7 +68,7 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
     failed: opening.failed,
   })
 
-  // A page in the back/forward cache keeps its locks, and every other tab would wait behind it.
+  // Stop before the page enters the back/forward cache: its locks would block every other tab.
   const hide = () => {
     keeper.stop('The page was left.')
     feed.pause()
@@ -109,7 +109,7 @@ export function connectWorker<S extends object>(options: WorkerStart): WorkerCli
   }
 }
 
-/** Stands in where nothing can run, so that the page can still say why. */
+/** The client for a browser without the required features: it reports the missing ones. */
 function inertClient<S extends object>(missing: string[]): WorkerClient<S> {
   const message = `This browser lacks ${missing.join(' and ')}.`
   const cause = openingCause('browser', message)

@@ -10,29 +10,29 @@ import type {ToPage} from './worker-messages.ts'
 export interface WorkerKeeper {
   start(): void
   stop(reason: string): void
-  /** Stops the worker that runs and starts another at once; without one, ends the pause before the next start. */
+  /** Stops the current worker and starts a new one at once. During a back-off it starts the next one at once. */
   replace(reason: string): void
 }
 
 export interface KeeperEvents {
   hear(message: ToPage): void
-  /** The worker is gone; another starts after a pause, which `failed` tells of when it is worth telling. */
+  /** The worker has stopped. If the restart is delayed by a repeated failure, `failed` reports it. */
   lost(): void
   failed(failure: {cause: OpeningCause; failures: number; nextAt: number}): void
 }
 
-/** A database with no room crashes whenever it is written to: the next of a row of crashes waits longer. */
+/** Back-off after repeated crashes. A database on a full disk crashes its worker at every write. */
 const crashRow = {withinMs: 10_000, firstMs: 1_000, longestMs: 30_000}
 
-/** Keeps one worker running and `target` pointing at it, for as long as the page lives or until stopped. */
+/** Keeps one worker running and `target` set to it, until it is stopped. */
 export function keepWorker(options: WorkerStart, target: Target, {hear, lost, failed}: KeeperEvents): WorkerKeeper {
   let current: PageWorker | undefined
   let restart: ReturnType<typeof setTimeout> | undefined
-  /** Starts in a row whose script did not come to run. */
+  /** Consecutive starts whose script did not run. */
   let unanswered = 0
   let startedAt = 0
   let crashes = 0
-  /** Workers in a row that could not open the database and can do so no more. */
+  /** Consecutive workers that reported `spent`. */
   let spent = 0
   let lastOwner: LastOwner | null = null
 

@@ -3,7 +3,7 @@ import type {Build} from './build.ts'
 import type {Deadlines} from './deadline.ts'
 import type {LastOwner} from './last-owner.ts'
 
-/** What a page and its worker say to each other outside the service's own calls. */
+/** Control messages between a page and its worker, apart from the service's calls. */
 export type ToWorker =
   | {
       holdfast: 'init'
@@ -11,7 +11,7 @@ export type ToWorker =
       config: unknown
       port: MessagePort
       deadlines: Deadlines
-      /** Null when the application gives none; the worker then takes the address of its script. */
+      /** Null when the application sets none; the worker then uses the URL of its script. */
       build: string | null
       loadedAt: number
       lastOwner: LastOwner | null
@@ -19,13 +19,13 @@ export type ToWorker =
   | {holdfast: 'ping'}
 
 export type ToPage =
-  /** The worker's script runs and serves; nothing is opened yet. */
+  /** The worker's script runs and accepts calls. The database is not open yet. */
   | {holdfast: 'ready'; retry: readonly string[]; worker: string}
   | {holdfast: 'role'; role: Role}
   | {holdfast: 'opening'; opening: Opening}
-  /** The worker is about to end; this is what its database had acknowledged and may have lost. */
+  /** The worker is about to terminate. `rescued` holds acknowledged writes that its database may have lost. */
   | {holdfast: 'rescued'; rescued: unknown}
-  /** The database engine is not usable in this worker any more, and the next one may have better luck. */
+  /** The database engine is unusable in this worker. The page starts a new worker. */
   | {holdfast: 'spent'; cause: OpeningCause}
   /** Another tab runs a newer build than this page. */
   | {holdfast: 'newer'; build: Build}
@@ -33,7 +33,7 @@ export type ToPage =
 
 export type Role = 'starting' | 'leader' | 'follower'
 
-/** The application may post on the same worker, so anything else that arrives is left alone. */
+/** True for messages of this module. The application may post its own messages to the same worker. */
 export function isOurs<Message extends ToWorker | ToPage>(data: unknown): data is Message {
   return typeof data === 'object' && data !== null && 'holdfast' in data
 }
