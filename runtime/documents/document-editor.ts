@@ -4,7 +4,7 @@ import type {UnitOfWork} from '../storage/device-store.ts'
 import {documentDraft} from './document-projection.ts'
 import {applyUpdate, editText, foldDocument, readText} from './shared-text.ts'
 
-/** Reads and edits one session's shared documents inside one unit of work; `drafts` are the events to append with it. */
+/** Reads and edits a session's shared documents in one unit of work. Append `drafts` in the same unit. */
 export interface DocumentEditor {
   read(name: string): Promise<string>
   write(name: string, text: string): Promise<void>

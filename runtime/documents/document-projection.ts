@@ -5,10 +5,10 @@ import type {Projection, UnitOfWork} from '../storage/device-store.ts'
 import {foldDocument, isUpdate} from './shared-text.ts'
 
 /**
- * Keeps each document beside the log: a snapshot, and the few updates since; Yjs makes a repeated update harmless. [WRK-2]
+ * Stores each document as a snapshot and the updates since. Applying a Yjs update is idempotent. [WRK-2]
  *
- * A fork begins with the documents as of its event and gets none of the later edits. Its parent may reach this device
- * after it; updates commute, so an inherited edit is folded into the fork whenever it comes. [WRK-3]
+ * A fork starts with its parent's documents as of the fork point and excludes later edits. The parent's events may arrive
+ * after the fork's. Updates commute, so inherited edits are applied in any order. [WRK-3]
  */
 export const documentProjection: Projection = {
   async apply(unit, session, events) {
@@ -33,7 +33,7 @@ async function fold(unit: UnitOfWork, session: SessionId, event: Edit): Promise<
   const {seq} = event
   if (seq === null) return
   const heirs = (await unit.forks(session)).filter(fork => fork.seq >= seq)
-  // What a fork inherits lies before all of its own events, so every fork of it inherits that too.
+  // An inherited event precedes all own events of the fork, so forks of the fork inherit it too.
   for (const heir of heirs) await foldInherited(unit, heir.session, event)
 }
 
@@ -42,13 +42,13 @@ async function foldInherited(unit: UnitOfWork, session: SessionId, event: Edit):
   for (const heir of await unit.forks(session)) await foldInherited(unit, heir.session, event)
 }
 
-/** Updates that may wait behind a snapshot before all is folded into a new one. */
+/** Limits of the updates kept after a snapshot. At a limit they are merged into a new snapshot. */
 const most = {updates: 64, bytes: 32 * 1024}
 
 async function save(unit: UnitOfWork, session: SessionId, event: Edit): Promise<void> {
   const {document, update} = event.data
   const bytes = fromBase64(update)
-  // The event stays in the log, and one bad edit must not stop the sync behind it.
+  // Skip an invalid update: its event stays in the log, and sync must continue.
   if (!isUpdate(bytes)) return
   const waiting = await unit.addToDocument(session, document, bytes)
   if (waiting.updates < most.updates && waiting.bytes < most.bytes) return

@@ -3,14 +3,14 @@ import type {SessionId} from '../protocol/ids.ts'
 import type {DeviceStore, UnitOfWork} from '../storage/device-store.ts'
 import {foldDocument, readAt, readText, snapshotOf} from './shared-text.ts'
 
-/** Reads a session's shared documents as they are, and exactly as they were. [WRK-2, VIEW-2] */
+/** Reads current and past versions of a session's shared documents. [WRK-2, VIEW-2] */
 export interface DocumentReader {
   /**
-   * The text now, as `unit` sees it if one is under way, and the Yjs snapshot (base64) that finds it again; null for a
-   * document nobody has written.
+   * Returns the current text, read through `unit` if given, and the Yjs snapshot (base64) for `at`. Returns null when the
+   * document does not exist.
    */
   now(session: SessionId, name: string, unit?: UnitOfWork): Promise<{text: string; snapshot: string} | null>
-  /** The text that a snapshot names; null when edits that it names are not on this device. */
+  /** Returns the text at a snapshot; null when some of its edits are not on this device. */
   at(session: SessionId, name: string, snapshot: string): Promise<string | null>
 }
 

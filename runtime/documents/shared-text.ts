@@ -1,7 +1,7 @@
 import * as Y from 'yjs'
 import type {StoredDocument} from '../storage/device-store.ts'
 
-/** One update that has everything; applying and encoding stays small and fast where merging updates does not. */
+/** Merges a document into one update. Applying and re-encoding is smaller and faster than `Y.mergeUpdates`. */
 export function foldDocument({snapshot, updates}: StoredDocument): Uint8Array {
   return withDoc(snapshot, doc => {
     applyAll(doc, updates)
@@ -13,7 +13,7 @@ export function applyUpdate(snapshot: Uint8Array | null, update: Uint8Array): Ui
   return foldDocument({snapshot, updates: [update]})
 }
 
-/** Whether bytes can be applied at all: read to their end before anything is stored. */
+/** True when the bytes decode as a Yjs update. */
 export function isUpdate(update: Uint8Array): boolean {
   try {
     Y.decodeUpdate(update)
@@ -27,7 +27,7 @@ export function readText(snapshot: Uint8Array | null): string {
   return withDoc(snapshot, doc => doc.getText('text').toString())
 }
 
-/** The update that turns the snapshot's text into `text` by one edit, so that edits made elsewhere at once survive; null when nothing changes. */
+/** Returns the update that changes the text to `text` by its smallest edit, so that concurrent edits survive. Null when equal. */
 export function editText(snapshot: Uint8Array | null, text: string): Uint8Array | null {
   return withDoc(snapshot, doc => {
     const shared = doc.getText('text')
@@ -44,10 +44,10 @@ export function editText(snapshot: Uint8Array | null, text: string): Uint8Array 
 
 export type Edit = {at: number; remove: number; insert: string}
 
-/** Characters that one update inserts at most: in UTF-8 they are at most 48 KB, and an update may hold 64 KiB. */
+/** Most UTF-16 units that one update inserts: at most 48 KB in UTF-8. The limit of an update is 64 KiB. */
 const insertedAtOnce = 16_000
 
-/** Makes the edit and returns its updates, oldest first: a large insertion is several, so that each fits into an event. */
+/** Applies the edit and returns its updates, oldest first. A large insertion is split so that each update fits an event. */
 export function applyEdit(doc: Y.Doc, edit: Edit): Uint8Array[] {
   const shared = doc.getText('text')
   const updates: Uint8Array[] = []
@@ -67,7 +67,7 @@ export function applyEdit(doc: Y.Doc, edit: Edit): Uint8Array[] {
   return updates
 }
 
-/** Never splits a surrogate pair: each half would be encoded as something else. */
+/** Splits `text` into parts of at most `most` units, never inside a surrogate pair. */
 function portions(text: string, most: number): string[] {
   const parts: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -79,12 +79,12 @@ function portions(text: string, most: number): string[] {
   return parts
 }
 
-/** Half a surrogate pair has no UTF-8, so other replicas would read another text than this one. [LOG-5] */
+/** Replaces lone surrogates: they have no UTF-8 encoding, so other replicas would read a different text. [LOG-5] */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
-/** Common prefix and suffix stay, never splitting a surrogate pair. */
+/** Returns the edit between the common prefix and suffix, never inside a surrogate pair. Null when equal. */
 export function smallestEdit(from: string, to: string): Edit | null {
   if (from === to) return null
   const most = Math.min(from.length, to.length)
@@ -117,14 +117,14 @@ function withDoc<T>(snapshot: Uint8Array | null, work: (doc: Y.Doc) => T): T {
   }
 }
 
-/** What picks the document's present edits out of all that it will ever have. */
+/** Returns the encoded Yjs snapshot of a document: the set of its current edits. */
 export function snapshotOf(stored: Uint8Array): Uint8Array {
   return withDoc(stored, doc => Y.encodeSnapshot(Y.snapshot(doc)))
 }
 
-/** The text as the snapshot has it, from all edits in any order; null when some of them are missing or unusable. */
+/** Returns the text at a snapshot, from all updates in any order. Null when updates are missing or invalid. */
 export function readAt(updates: readonly Uint8Array[], encoded: Uint8Array): string | null {
-  // Without garbage collection: what was deleted later is still to be read.
+  // Disable garbage collection: text that was deleted after the snapshot is needed.
   const doc = new Y.Doc({gc: false})
   try {
     const snapshot = Y.decodeSnapshot(encoded)
@@ -139,7 +139,7 @@ export function readAt(updates: readonly Uint8Array[], encoded: Uint8Array): str
   }
 }
 
-/** An update that is none is skipped: one bad edit must not hide the others. */
+/** Applies all updates and skips invalid ones. */
 function applyAll(doc: Y.Doc, updates: readonly Uint8Array[]): void {
   for (const update of updates) {
     try {

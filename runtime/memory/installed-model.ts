@@ -1,4 +1,4 @@
-/** A file of the sentence model as npm has installed it; only Node gets here, and a bundle for a page must not mind. */
+/** Reads a file of the installed sentence model. Node only; the dynamic imports keep bundles for browsers working. */
 export async function readModelFile(name: string): Promise<Uint8Array> {
   const {readFile} = await import('node:fs/promises')
   const {createRequire} = await import('node:module')

@@ -28,10 +28,10 @@ const proposedSchema = z.object({
 })
 
 /**
- * Proposes what a language model finds worth remembering. An entry that names no line of the conversation, or that does
- * not fit, is left out: what cannot say where it came from is not proposed. [MEM-2]
+ * Returns an extractor that asks a language model for memory items. Entries that are invalid or name no line of the
+ * conversation are dropped, because every item needs a source. [MEM-2]
  *
- * @throws HoldfastError (its extraction) `model_failed` when the answer is no JSON of that shape
+ * @throws HoldfastError (from `extract`) `model_failed` when the reply is not JSON of the expected shape
  * @example
  * serveAgent(desk, {model: gatewayModel(), tools, memory: {extractor: modelExtractor(gatewayModel())}})
  */
@@ -74,7 +74,7 @@ async function streamOf(
   signal: AbortSignal,
 ): Promise<ModelStream> {
   const options = {abortSignal: signal, responseFormat: {type: 'json'} as const}
-  // A prompt of texts alone is the same in both versions of the specification.
+  // A prompt with only text parts is identical in both versions of the specification.
   if (model.specificationVersion === 'v4') {
     return (await model.doStream({...options, prompt: prompt as LanguageModelV4Prompt})).stream
   }
@@ -91,12 +91,12 @@ async function replyOf(model: LanguageModel, prompt: LanguageModelV3Prompt, {sig
     if (part.type === 'error') throw part.error
     if (part.type === 'finish') finished = !isCutStream(part)
   }
-  // Half a reply is no reply, and the call may be tried again.
+  // An incomplete reply is an error that allows a retry.
   if (!finished) throw new HoldfastError('model_failed', 'the stream ended early', {details: {retryable: true}})
   return text
 }
 
-/** Models like to wrap JSON in words or a fence. */
+/** Parses the outermost JSON object, because models often wrap it in prose or a code fence. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))

@@ -13,8 +13,8 @@ import {
 } from '../protocol/memory-recall.ts'
 
 /**
- * Recall over one picture of the items, in this process; the picture never changes, so nothing that has been forgotten
- * since can be found in the next one. Vectors may be missing: those items are found by their words alone. [MEM-3]
+ * Recall over an immutable snapshot of the items, in this process. After a change a new index is built, so forgotten items
+ * cannot be found in it. Items without a vector are found by full text only. [MEM-3]
  */
 export class RecallIndex {
   readonly #inForce: MemoryRecord[]
@@ -35,7 +35,7 @@ export class RecallIndex {
     const found = this.#search(query)
     const byText: Ranking = {by: 'text', scores: new Map(found.map(({id, score}) => [id as MemoryId, score]))}
     if (!embedder || this.vectors.size === 0) return [byText]
-    // An embedder that fails must not take full text with it.
+    // If the embedder fails, recall still uses full text.
     const [asked] = await embedder.embed([query]).catch(() => [])
     return asked ? [byText, rankByMeaning(asked, this.vectors)] : [byText]
   }

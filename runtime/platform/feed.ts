@@ -2,13 +2,13 @@ import {tellListeners} from '../protocol/tell-listeners.ts'
 import {channelNames} from './locks.ts'
 
 /**
- * Frames for whoever listens, in any tab. A frame may be lost (nobody listened, the leader died): it is a hint to
- * look, or a token to paint, never the record.
+ * Broadcasts frames to listeners in all tabs. Delivery is best-effort: a frame is a hint to read again or a token to
+ * display, never the record.
  */
 export interface Feed {
   publish(topic: string, frame: unknown): void
   listen<Frame>(topic: string, listener: (frame: Frame) => void): () => void
-  /** Lets go of every channel but keeps the listeners, as a page in the back/forward cache must. */
+  /** Closes all channels and keeps the listeners. Required before a page enters the back/forward cache. */
   pause(): void
   resume(): void
   close(): void
@@ -20,11 +20,11 @@ interface Topic {
   retirement?: ReturnType<typeof setTimeout>
 }
 
-/** A burst of frames, such as a model's tokens, should not open a channel for each one. */
+/** Milliseconds until an unused channel is closed. A burst of frames, such as a model's tokens, shares one channel. */
 const idleMs = 5_000
 
 /**
- * Publishes and hears the frames of the database called `name`, one channel a topic.
+ * Publishes and receives the frames of the database `name`, with one channel per topic.
  *
  * @example
  * const feed = openFeed('desk')
@@ -89,7 +89,7 @@ export function openFeed(name: string): Feed {
   }
 }
 
-/** A channel does not deliver to the object that posted, so listeners beside the publisher are called directly. */
+/** Calls the local listeners: a BroadcastChannel does not deliver to the object that posted. */
 function deliver(topic: Topic, frame: unknown): void {
   tellListeners(topic.listeners as Iterable<(frame: unknown) => void>, frame)
 }

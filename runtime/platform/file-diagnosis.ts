@@ -2,9 +2,9 @@ import {type OpeningCause, openingCause} from '../protocol/opening.ts'
 import {forgetCached} from './cached-files.ts'
 
 /**
- * Looks at the binary files that this worker has loaded, for the one that is not what its name says: a login page or an
- * error page in its place stops the database engine in ways that name no cause. A wrong file is removed from the caches.
- * Null when every file is right.
+ * Finds the cause of a failed engine start among the binary files that this worker has loaded. A login page or an error
+ * page in place of a file makes the engine fail without a clear error. A wrong file is deleted from the caches. Returns
+ * null when all files are valid.
  */
 export async function diagnoseFiles(): Promise<OpeningCause | null> {
   const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
@@ -16,7 +16,7 @@ export async function diagnoseFiles(): Promise<OpeningCause | null> {
   return refusedBefore(loaded)
 }
 
-/** Every file is right now; the first request for one may have been refused, before the line was repaired. */
+/** Reports a file whose first request was refused, although all files are valid now. */
 function refusedBefore(loaded: readonly PerformanceResourceTiming[]): OpeningCause | null {
   const refused = loaded.find(({responseStatus}) => responseStatus >= 400)
   if (!refused) return null
@@ -54,7 +54,7 @@ async function diagnoseFile(url: string): Promise<OpeningCause | null> {
   }
 }
 
-/** The browser's own cache may hold the wrong answer too; asking past it puts the right one there. */
+/** Deletes the file from the caches and replaces the wrong response in the browser's HTTP cache. */
 async function renew(url: string): Promise<void> {
   await forgetCached(url)
   await fetch(url, {cache: 'reload'}).catch(() => null)

@@ -1,6 +1,6 @@
 const given = new WeakSet<Uint8Array>()
 
-/** Marks bytes that their owner will not look at again: a connection then moves them instead of copying them. */
+/** Marks bytes that their owner no longer uses. A connection then transfers them instead of copying them. */
 export function giveAway(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   given.add(bytes)
   return bytes

@@ -2,8 +2,8 @@ const everyMs = 5_000
 const patienceMs = 20_000
 
 /**
- * Notices a worker that lives but no longer answers. A timer of our own that came late means that this page slept,
- * and then silence proves nothing.
+ * Detects a worker that no longer answers. A late timer means that this page was suspended; the deadline then starts
+ * again.
  */
 export function watchHeartbeat(worker: {ping(): void; dead(): void}): {heard(): void; stop(): void} {
   let heardAt = performance.now()

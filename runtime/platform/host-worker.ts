@@ -10,41 +10,42 @@ import {isOurs, type ToPage, type ToWorker} from './worker-messages.ts'
 
 export interface Opened<S> {
   service: S
-  /** What pages show of the storage. */
+  /** The storage state that pages display. */
   storage?: StorageState
-  /** Called when another worker takes the database over; a worker otherwise ends by being terminated. */
+  /** Called when another worker takes over the database. In all other cases the worker is terminated without this call. */
   close(): Promise<void>
 }
 
 export interface HostContext {
   name: string
-  /** Names this leader's term; no two terms share it. */
+  /** Unique id of this leader's term. */
   epoch: string
   /**
-   * True when the database was taken from an owner that did not answer. That owner may hold the files, and may write to
-   * them when it thaws: nothing that it writes from now on may be acknowledged.
+   * True when the lock was stolen from an owner that did not answer. That owner may still hold the files and may write to
+   * them when it resumes. None of those writes may be acknowledged.
    */
   tookOver: boolean
-  /** Null if neither this worker nor its page knows of one. */
+  /** Null when neither this worker nor its page knows a previous owner. */
   lastOwner: LastOwner | null
   feed: Feed
   /**
-   * For a database that stopped by itself: this worker answers nothing more, and its page starts another. The next owner,
-   * in whatever tab, gets `rescued` as its `lastOwner.rescued`.
+   * Reports that the database engine has stopped. This worker terminates and its page starts a new one. The next owner in
+   * any tab receives `rescued` as `lastOwner.rescued`.
    */
   crash(error: HoldfastError, rescued?: unknown): void
 }
 
 export interface HostOptions<S, Config> {
-  /** Called in the one worker that leads, after it holds the database's lock: nothing may be opened before. */
+  /** Called in the leader after it holds the database's lock. Open no files before this call. */
   open(config: Config, context: HostContext): Promise<Opened<S>>
-  /** Methods that may be sent twice, because they read or carry an id made by the caller. */
+  /** Idempotent methods: they only read, or carry an id made by the caller. */
   retry?: readonly (keyof S & string)[]
 }
 
 /**
- * Makes this dedicated worker one of a name's workers: it answers its page at once, opens the database if it leads
- * and passes calls on to the leader if it does not. Call it while the worker's module is first evaluated.
+ * Runs this dedicated worker as a candidate for leadership of a database. It accepts calls from its page at once. As the
+ * leader it opens the database, as a follower it forwards calls to the leader. Call it synchronously while the worker's
+ * module is evaluated.
  *
  * @example
  * hostWorker({open: async (config: {shop: string}) => openDesk(config), retry: ['read', 'append']})
@@ -61,7 +62,7 @@ export function hostWorker<S extends object, Config>(options: HostOptions<S, Con
     tell({holdfast: 'ready', retry: options.retry ?? [], worker: id})
     const build = {id: message.build ?? location.href, ordered: message.build !== null, loadedAt}
     const start = {id, name, config: config as Config, deadlines, build, target, hide, tell, lastOwner}
-    // Others watch this lock from the first word that they exchange with this worker: it must be held before.
+    // Other workers watch this lock from the first message on, so acquire it before any message is sent.
     declareAlive(name, id)
       .then(() => new Contender(options, start).run())
       .catch(error => target.fail(HoldfastError.from(error), {forGood: true}))

@@ -1,12 +1,12 @@
 import type {StorageKind, StorageState} from '../protocol/recovery.ts'
 
 /**
- * The worker that last had a database open, as known to a page or worker that is still alive. When a browser deletes the
- * data of a site, only their memory tells a deleted database from one that never existed. [LOG-9]
+ * The last worker that had the database open, as remembered by a running page or worker. After a browser deletes the
+ * data of a site, only this record distinguishes a deleted database from one that never existed. [LOG-9]
  */
 export type LastOwner = {
   storage: StorageKind
-  /** What it had acknowledged and kept in memory, handed on before it ended; null if it ended without. */
+  /** Acknowledged writes that it still held in memory and handed over; null when there was no hand-over. */
   rescued: unknown
 }
 

@@ -5,7 +5,7 @@ import type {LastOwner} from './last-owner.ts'
 import {channelNames, holdLock, whenReleased} from './locks.ts'
 
 /**
- * One worker a tab; the one that holds the database's lock leads and serves the others.
+ * Leader election among the workers of all tabs, one per tab. The holder of the database's lock leads; the others follow.
  *
  *   follower                         leader
  *      │── who ──────────────────────▶ │        every 250 ms while it knows no leader, every second while it does
@@ -13,13 +13,12 @@ import {channelNames, holdLock, whenReleased} from './locks.ts'
  *      │◀──────────── opening {id} ──  │        while it holds the lock and does not lead yet
  *      │── join {leader, follower} ──▶ │        opens the pair's own channel and serves it
  *      │◀── joined {leader,follower} ──│        from here on: calls over that channel
- *      │── succeed {build} ──────────▶ │        a newer build asks for the database
- *      │◀─────────── yielded {to} ──── │        it is closed; the newer one takes the lock
- *      │◀─────────── rescued {…} ───── │        its database stopped; this is for the next owner
+ *      │── succeed {build} ──────────▶ │        a newer build requests a hand-over
+ *      │◀─────────── yielded {to} ──── │        the database is closed; the newer worker steals the lock
+ *      │◀─────────── rescued {…} ───── │        its engine stopped; data for the next owner
  *
- * The leader's page answers `who` too, so that a worker that is busy is not taken for one that is frozen.
- * Every worker holds a lock `alive:<its id>` for as long as it lives; queueing behind it tells the other side of a
- * link about its death at once, however it died. A leader's id names its term, and it takes another for the next. [CUS-2]
+ * The leader's page also answers `who`, so that a busy worker does not count as frozen. Every worker holds the lock
+ * `alive:<its id>` until it terminates. The other side of a link requests that lock and so detects the termination. [CUS-2]
  */
 export type LeadershipMessage =
   | {type: 'who'; worker: string; build: Build}
@@ -32,10 +31,10 @@ export type LeadershipMessage =
   | {type: 'yielded'; leader: string; to: string}
   | {type: 'rescued'; leader: string; lastOwner: LastOwner}
 
-/** What a leader tells of itself. */
+/** A leader as its followers know it. */
 export type LeaderInfo = {id: string; build: Build; storage: StorageState | null}
 
-/** A channel that only one leader and one follower know, until one of them dies. */
+/** The private channel of one leader and one follower. It is closed when either of them terminates. */
 export interface Link {
   channel: BroadcastChannel
   /** Null on the leader's own side. */
@@ -48,20 +47,20 @@ export interface LeadershipOptions {
   /** This worker's id. */
   self: string
   build: Build
-  /** Follows whoever leads, until the returned function is called. */
+  /** Called for each new leader. Returns a function that stops following it. */
   follow(link: Link): () => void
-  /** Told of everything that is said, after this part has acted on it. */
+  /** Called with each message after it has been processed here. */
   hear(message: LeadershipMessage): void
 }
 
 export interface Leadership {
-  /** This worker holds the lock and opens the database: whoever asks is told how far it is. */
+  /** Announces that this worker holds the lock and is opening the database. */
   opening(opening: Opening): void
   /** Announces this worker as leader and serves every follower that joins. */
   lead(storage: StorageState | null, serve: (link: Link) => () => void): void
-  /** The worker `id` has lost the database: what it still says, when it thaws, is not believed. */
+  /** Ignores all further messages of worker `id`, which has lost the database and may resume later. */
   depose(id: string): void
-  /** Stops leading or opening; this worker follows whoever leads next. */
+  /** Stops leading or opening. This worker follows the next leader. */
   follow(): void
   post(message: LeadershipMessage): void
   /** True while this worker follows a leader. */
@@ -77,7 +76,7 @@ type State =
   | {is: 'opening'; opening: Opening}
   | {is: 'leader'; storage: StorageState | null; serve: (link: Link) => () => void}
 
-/** Follows whoever leads `name`, through `follow`, until this worker leads itself. */
+/** Joins the leader election of `name` as a follower. */
 export function openLeadership({name, self, build, follow, hear}: LeadershipOptions): Leadership {
   const channel = new BroadcastChannel(channelNames.leadership(name))
   const links = new Map<string, Link>()
@@ -202,7 +201,7 @@ function speaker(message: LeadershipMessage): string {
   }
 }
 
-/** Takes the lock that tells others that the worker `self` lives; it is let go only by dying. */
+/** Acquires the lock that marks the worker `self` as alive. It is released only by termination. */
 export function declareAlive(name: string, self: string): Promise<() => void> {
   return holdLock(channelNames.alive(name, self)).granted
 }

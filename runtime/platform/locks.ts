@@ -1,4 +1,4 @@
-/** Everything in one browser that carries a database's name is named here, so that no two parts can disagree. */
+/** Names of all locks and channels of a database. */
 export const channelNames = {
   owner: (name: string) => `holdfast:${name}`,
   takeOver: (name: string) => `holdfast:${name}:take-over`,
@@ -10,13 +10,13 @@ export const channelNames = {
 }
 
 export interface HeldLock {
-  /** Resolves when the lock is held, with the function that lets it go. */
+  /** Resolves when the lock is held, with the function that releases it. */
   granted: Promise<() => void>
-  /** Gives up waiting; nothing happens if the lock is held already. */
+  /** Cancels the request. No effect when the lock is already held. */
   abort(): void
 }
 
-/** Waits for the lock, or takes it from its holder, and holds it until released; `lost` says that it was taken away. */
+/** Requests a lock, or steals it with `steal`, and holds it until released. `lost` is called when it is stolen. */
 export function holdLock(
   lock: string,
   {steal = false, lost = () => {}}: {steal?: boolean; lost?: () => void} = {},
@@ -35,7 +35,7 @@ export function holdLock(
   return {granted, abort: () => waiting.abort()}
 }
 
-/** Calls `then` once whoever holds `lock` has died: a shared request is granted the moment the holder is gone. */
+/** Calls `then` when `lock` is released. Returns a function that stops watching. */
 export function whenReleased(lock: string, then: () => void): () => void {
   const watching = new AbortController()
   navigator.locks.request(lock, {mode: 'shared', signal: watching.signal}, async () => {}).then(then, () => {})
@@ -48,7 +48,7 @@ const needed: Record<string, () => boolean> = {
   'workers for modules': () => typeof Worker === 'function',
 }
 
-/** What this browser lacks, in words; empty when everything is there. */
+/** Names of the required features that this browser lacks. */
 export function missingFeatures(): string[] {
   return Object.entries(needed).flatMap(([feature, here]) => (here() ? [] : [feature]))
 }

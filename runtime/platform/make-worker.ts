@@ -1,6 +1,6 @@
 /**
- * Makes a worker, and tells where its script is. A worker whose script cannot be loaded says nothing at all, not even the
- * address: only the constructor is given it, so it is watched while `make` runs.
+ * Creates a worker and returns the URL of its script. The error event of a script that cannot be loaded does not contain
+ * the URL. Therefore the `Worker` constructor is wrapped while `make` runs.
  */
 export function makeWorker(make: () => Worker): {worker: Worker; script: string | null} {
   const Native = globalThis.Worker

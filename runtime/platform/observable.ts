@@ -1,10 +1,10 @@
 import {tellListeners} from '../protocol/tell-listeners.ts'
 
-/** A value that tells its listeners when it changes. */
+/** A value that calls its listeners when it changes. */
 export interface Observable<T> {
   get(): T
   set(value: T): void
-  /** Returns its unsubscribe. */
+  /** Returns an unsubscribe function. */
   listen(listener: (value: T) => void): () => void
 }
 

@@ -4,16 +4,16 @@ import {channelNames} from './locks.ts'
 import type {Observable} from './observable.ts'
 
 export interface PageAnswer {
-  /** The page's worker, or null while it has none. */
+  /** Sets the id of the page's worker; null while it has none. */
   worker(id: string | null): void
-  /** Lets go of the channel, as a page in the back/forward cache must. */
+  /** Closes the channel. Required before a page enters the back/forward cache. */
   pause(): void
   resume(): void
 }
 
 /**
- * Answers for this page's worker while it owns the database. A worker in the middle of a long statement hears nothing;
- * its page does, and watches over it: other tabs must not take it for frozen.
+ * Answers `who` messages for this page's worker while it owns the database. A worker in a long statement processes no
+ * messages, and without this answer other tabs would treat it as frozen. The page checks the worker by heartbeat.
  */
 export function answerForWorker(name: string, opening: Pick<Observable<Opening>, 'get'>): PageAnswer {
   let own: string | null = null

@@ -2,14 +2,14 @@ import type {Opening, OpeningCause} from '../protocol/opening.ts'
 import {createObservable, type Observable} from './observable.ts'
 
 export interface PageOpening extends Observable<Opening> {
-  /** Another worker is started. */
+  /** Resets the progress for the start of a new worker. */
   begin(): void
   failed(failure: {cause: OpeningCause; failures: number; nextAt: number}): void
 }
 
 /**
- * How far opening is, over all the workers that a page starts for it: what the last one failed with stays in sight until
- * the database is open.
+ * The opening progress across all workers that a page starts. The cause of the last failure stays visible until the
+ * database is open.
  */
 export function createOpening(): PageOpening {
   let last: {cause: OpeningCause; attempt: number} | null = null

@@ -7,28 +7,28 @@ import type {Call} from './target.ts'
 import {isOurs, type ToPage, type ToWorker} from './worker-messages.ts'
 
 export interface WorkerStart extends Deadlines {
-  /** Makes a fresh module worker whose script calls `hostWorker`. */
+  /** Creates a module worker whose script calls `hostWorker`. */
   worker(): Worker
-  /** Names the database; every page of one origin that gives this name shares it. */
+  /** Name of the database. Pages of one origin with the same name share it. */
   name: string
-  /** Handed to the worker's `open` as a structured clone; a promise is waited for while the script loads. */
+  /** Passed to the worker's `open` as a structured clone. A promise is awaited while the script loads. */
   config?: unknown
-  /** Names this build; sorts after the names of earlier builds. Default: the address of the worker's script. */
+  /** Id of this build. It must sort after the ids of earlier builds. Default: the URL of the worker's script. */
   build?: string
 }
 
 export interface PageWorker {
   call: Call
-  /** Where the worker's script is; null when `worker` did not make it itself. */
+  /** URL of the worker's script; null when `worker` returned an existing worker. */
   script: string | null
-  /** Terminates the worker and rejects what it had not answered. */
+  /** Terminates the worker and rejects its pending calls with `peer_gone`. */
   stop(reason: string): void
 }
 
-/** How a worker ended: its script was not there, what it ran threw, or it was silent. */
+/** How a worker failed: its script could not be loaded, threw an error, or missed its heartbeat. */
 export type Death = {how: 'not_loaded' | 'crashed' | 'silent'; details: string}
 
-/** Starts one worker and watches it; `died` is called at most once and leaves it to the caller to stop it. */
+/** Starts and watches one worker. On `died` the caller must stop the worker. */
 export function startPageWorker(
   {worker: make, name, config, build, lastOwner, ...deadlines}: WorkerStart & {lastOwner: LastOwner | null},
   {hear, died}: {hear(message: ToPage): void; died(death: Death): void},
@@ -42,7 +42,7 @@ export function startPageWorker(
     dead: () => died({how: 'silent', details: 'The worker gave no answer for 20 s.'}),
   })
   worker.onerror = event => {
-    // A script that cannot be loaded gives an event without a message; one that throws says what.
+    // The event has no message when the script could not be loaded.
     const {message} = event
     died(message ? {how: 'crashed', details: message} : {how: 'not_loaded', details: 'Its script could not be loaded.'})
   }

@@ -4,12 +4,12 @@ import {type Deadlines, deadlineOf, withDeadline} from './deadline.ts'
 import {giveAway, isGivenAway} from './give-away.ts'
 
 /**
- * The one file that knows Comlink. Comlink by itself loses an error's class, code and cause, and waits for ever on a
- * peer that died; so what crosses here is an envelope that never throws, and every call has a deadline. [CUS-5]
+ * Comlink is used only in this file. It loses an error's class, code and cause, and a call to a dead peer never settles.
+ * Therefore results and errors travel in an envelope, and every call has a deadline. [CUS-5]
  */
 export type Endpoint = Comlink.Endpoint
 
-/** What the other side of a connection sees of a service: its methods, each a promise. */
+/** The remote form of a service: each method returns a promise. */
 export type Remote<S> = {
   [K in keyof S]: S[K] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
@@ -18,9 +18,9 @@ export type Remote<S> = {
 
 export interface Connection<S> {
   service: Remote<S>
-  /** The same calls with the method's name as data, for whoever passes them on. */
+  /** Calls a method by name, for code that forwards calls. */
   call(method: string, args: unknown[]): Promise<unknown>
-  /** Rejects every pending and every later call with 'peer_gone': whoever learns of the peer's death says so here. */
+  /** Rejects all pending and later calls with `peer_gone`. */
   fail(reason: string): void
   close(): void
 }
@@ -31,7 +31,8 @@ interface Switchboard {
 }
 
 /**
- * Serves the methods of `service` to the other side of `endpoint`; arguments and results are structured clones.
+ * Serves the methods of `service` to the other side of `endpoint`. Arguments and results are structured clones. Returns a
+ * function that stops serving.
  *
  * @example
  * const stop = exposeService({add: async (a: number, b: number) => a + b}, port1)
@@ -60,7 +61,7 @@ function methodOf(service: object, method: string): (...args: unknown[]) => unkn
 }
 
 /**
- * Calls a service that the other side of `endpoint` exposes; no call outlives its deadline.
+ * Connects to a service that the other side of `endpoint` exposes. Each call rejects after its deadline.
  *
  * @example
  * const {service} = connectService<{add(a: number, b: number): Promise<number>}>(port2, {deadlineMs: 1_000})
@@ -96,28 +97,28 @@ export function connectService<S extends object>(endpoint: Endpoint, options: De
 }
 
 function open(envelope: Envelope): unknown {
-  // Bytes that came over one connection are nobody else's: they may move over the next, from a leader to another's page.
+  // Received bytes have no other user, so a follower may transfer them on to its page.
   if (envelope.ok && envelope.value instanceof Uint8Array) giveAway(envelope.value as Uint8Array<ArrayBuffer>)
   if (envelope.ok) return envelope.value
   throw HoldfastError.fromBody(envelope.error)
 }
 
-/** The switchboard never throws, so what arrives here could not be cloned: an argument on its way, or the result. */
+/** The switchboard never throws, so this error means that an argument or the result could not be cloned. */
 function unsent(error: unknown): never {
   throw HoldfastError.from(error, 'bad_input')
 }
 
-/** An object whose every method goes through `call`. */
+/** Returns an object whose methods all forward to `call`. */
 export function methodProxy<S extends object>(call: (method: string, args: unknown[]) => Promise<unknown>): Remote<S> {
   const get = (_target: object, method: string | symbol) => {
-    // A promise resolved with this object would ask for `then`; answering would turn that into a remote call.
+    // A promise that resolves with this object reads `then`, which must not become a remote call.
     if (typeof method === 'symbol' || method === 'then') return undefined
     return (...args: unknown[]) => call(method, args)
   }
   return new Proxy({}, {get}) as Remote<S>
 }
 
-/** Comlink offers no way to stop listening, and posts a farewell when its proxy is collected: neither may leak out. */
+/** Wraps `endpoint` so that it can be closed. Comlink never removes its listener, and posts when its proxy is collected. */
 function closable(endpoint: Endpoint): {endpoint: Endpoint; close: () => void} {
   const listeners = new Map<EventListenerOrEventListenerObject, string>()
   let closed = false

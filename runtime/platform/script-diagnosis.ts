@@ -1,7 +1,7 @@
 import {type OpeningCause, openingCause} from '../protocol/opening.ts'
 import {forgetCached} from './cached-files.ts'
 
-/** Why the script of a worker was not loaded, found out by asking for it once more. */
+/** Fetches a worker's script again to find out why it was not loaded. */
 export async function diagnoseScript(script: string | null, details: string): Promise<OpeningCause> {
   if (script === null) return openingCause('unreachable', details)
   const answer = await fetch(script, {cache: 'no-store'}).catch(() => null)

@@ -1,12 +1,11 @@
-/** Milliseconds without an answer after which the owner of the database is called frozen, and is taken over from. */
+/** Milliseconds without an answer after which the owner is shown as frozen, and after which the lock is stolen. */
 export const silence = {namedMs: 3_000, takenOverMs: 10_000}
 
 export type Silence = {since: number; state: 'answers' | 'silent' | 'given_up'}
 
 /**
- * Tells an owner that is frozen from one that is slow to answer. `tick` is called about once a second; a tick that
- * comes late means that this worker slept, and then nothing that it did not hear proves anything. Times are in
- * milliseconds of one monotonic clock.
+ * Detects a frozen owner. Call `tick` about once a second. A late tick means that this worker itself was suspended; the
+ * measurement then starts again. Times are in milliseconds of one monotonic clock.
  */
 export class SilenceWatch {
   #heardAt: number
