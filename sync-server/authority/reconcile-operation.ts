@@ -16,7 +16,9 @@ export async function reconcileOperation(context: OperationContext, row: LedgerR
   if ('code' in prepared) return null
   const {definition, input} = prepared
   const answer = await withDeadline(`reconcile of "${row.tool}"`, deadlineOf(definition), async () =>
-    definition.reconcile ? definition.reconcile(requestOf(row, input)) : {unknown: 'Nobody but a person can tell.'},
+    definition.reconcile
+      ? definition.reconcile(requestOf(row, input))
+      : {unknown: 'Only a person can determine the outcome.'},
   )
   const draft = draftOf(row, answer)
   if (!draft) return null

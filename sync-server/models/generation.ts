@@ -69,7 +69,10 @@ export class Generation {
       },
       onDeserted: overtaken =>
         this.abort(
-          modelFailed('aborted', overtaken ? 'The run went on without this call.' : 'Nobody waited for this call.'),
+          modelFailed(
+            'aborted',
+            overtaken ? 'The run continued without this call.' : 'No reader was left for this call.',
+          ),
         ),
     })
   }
@@ -216,7 +219,7 @@ export class Generation {
         const chunk = this.#buffer.chunk(this.#stored)
         const progress = {leaseUntil: now + limits.leaseMs, spent: this.#spent}
         const kept = await store.tokens.append(ref, owner, chunk, progress)
-        if (!kept) return this.abort(modelFailed('lost', 'This call was taken from the process that made it.'))
+        if (!kept) return this.abort(modelFailed('lost', 'Another process ended this call.'))
         this.#stored += chunk.parts.length
         this.#followedUntil = kept.followedUntil
         this.#renewedAt = now
@@ -225,7 +228,7 @@ export class Generation {
       // The next heartbeat retries. After the lease has expired, another process may end the call.
       onFault(error)
       if (environment.now() - this.#renewedAt > limits.leaseMs) {
-        this.abort(modelFailed('lost', 'The parts of this call could not be written down.'))
+        this.abort(modelFailed('lost', 'The parts of this call could not be stored.'))
       }
     }
   }
