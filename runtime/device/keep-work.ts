@@ -13,9 +13,9 @@ export type KeptWork = {
   device: DeviceId
   /** The event that opens the branch. */
   opening: Authored & {draft: Draft<'session.forked'>}
-  /** What the original has confirmed up to the branch: run starts, steps, replies and results. */
+  /** Confirmed events of the original up to the branch point: run starts, steps, replies and results. */
   before: readonly LoggedEvent[]
-  /** What this device wrote after it, in its own order. */
+  /** Events that this device wrote after the branch point, in device order. */
   work: readonly LoggedEvent[]
   newId<Name extends keyof GeneratedIds>(name: Name): GeneratedIds[Name]
 }
@@ -23,9 +23,9 @@ export type KeptWork = {
 const aborted = {reason: 'This was not finished when the work was moved to its own branch; nothing of it is under way.'}
 
 /**
- * Writes work that was done apart again as the beginning of a branch, in the order it was done: messages, document edits,
- * steps, replies and results, under this device's epoch 1 and new ids. Operations and approvals are not inherited; a call
- * that waits for one is answered as aborted. Every event passes the same decider that let the work be done. [CUS-4, RUN-6]
+ * Copies diverged work to the start of a branch, in its original order: messages, document edits, steps, replies and
+ * results, with new ids and epoch 1 of this device. Operations and approvals are not copied; a call that waits for one is
+ * answered as aborted. Every copied event is checked by `decide`. [CUS-4, RUN-6]
  */
 export function keepWork(parts: KeptWork): Authored[] {
   const branch = new Branch(parts)
@@ -106,7 +106,7 @@ class Branch {
     }
   }
 
-  /** Taken only if the branch, as it stands, would take it from anybody. */
+  /** Appends the event if `decide` accepts it in the branch's current state. Returns false on a refusal. */
   say({actor, draft, at}: Authored): boolean {
     const id = draft.id ?? this.parts.newId('event')
     const {fork: session, device} = this.parts
@@ -142,7 +142,7 @@ class Branch {
     this.#again(source, {kind: source.kind, data: source.data, run, attempt: 1, epoch: 1})
   }
 
-  /** A run that had begun before the branch begins again in it, under the same pin. [PIN-2] */
+  /** Starts a run of the original again in the branch, with the same pin including its migrations. [PIN-2] */
   #needRun(run: RunId | undefined): void {
     if (!run || this.#runs.has(run)) return
     const started = this.#before.find(event => event.kind === 'run.started' && event.run === run)
@@ -161,7 +161,7 @@ class Branch {
     this.#again(source, {kind: source.kind, data, ...this.#ref(), step})
   }
 
-  /** It names all of its events: the step that it went on from may be one that the branch has no copy of. */
+  /** Lists all events of the manifest: the branch may have no copy of the step that `continues` refers to. */
   #manifest(manifest: Manifest): Manifest {
     const {continues, answers, summary, ...rest} = manifest
     const shown = shownEvents(manifest, this.#manifestOf)
@@ -178,7 +178,7 @@ class Branch {
     return {...data, checked: data.checked.map(({call, hash}) => ({call: this.#calls.get(call) ?? call, hash}))}
   }
 
-  /** The summary stands for the same events, under the ids that they have in the branch. [VIEW-3] */
+  /** Maps the summary's event ids to those of the branch. [VIEW-3] */
   #compaction(data: DataOf<'view.compacted'>): DataOf<'view.compacted'> {
     const {from, to, previous} = data
     return {...data, from: this.#here(from), to: this.#here(to), ...(previous && {previous: this.#here(previous)})}
@@ -204,14 +204,14 @@ class Branch {
     this.#again(source, {kind: source.kind, data: {...source.data, content, usage}, ...this.#ref()})
   }
 
-  /** A call that was open when the branch begins is made again in it; what was said with it is inherited already. */
+  /** Copies a call that was open at the branch point. The other parts of its reply are inherited and not copied. */
   #needCall({data: {call}}: EventOf<'tool.called' | 'tool.returned'>): void {
     if (this.#calls.has(call)) return
     const replied = this.#before.find(event => event.kind === 'model.replied' && callsIn(event.data).includes(call))
     if (replied?.kind === 'model.replied') this.#bring(replied)
   }
 
-  /** Slots change in a step: the one that was under way when the branch begins is under way in it too. [WRK-1] */
+  /** Copies the step that was active at the branch point, because slots change only within a step. [WRK-1] */
   #needWork({step}: EventOf<'slots.patched'>): void {
     if (!step || this.#steps.has(step)) return
     const replied = this.#before.find(event => event.kind === 'model.replied' && event.step === step)

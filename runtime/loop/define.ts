@@ -22,9 +22,9 @@ import type {SlotEditor} from './slot-editor.ts'
 import type {ToolOutput} from './storable-result.ts'
 
 /**
- * Declares a tool's contract, shared by device and server; leave out `effect` and it counts as external. [OP-1]
+ * Declares a tool's contract, shared by device and server. Default of `effect`: `external`. [OP-1]
  *
- * @throws HoldfastError `misconfigured` naming every wrong field
+ * @throws HoldfastError `misconfigured` with every invalid field
  * @example
  * const lookupOrder = defineTool({
  *   name: 'lookupOrder', description: 'Read one order.', effect: 'read', input: z.object({orderId: z.string()}),
@@ -49,12 +49,12 @@ export type Agent<Tools extends readonly ToolContract[] = readonly ToolContract[
   readonly instructions: string
   readonly tools: Tools
   readonly budgets: Budgets
-  /** Everything of a policy profile but the session's own busy policy. */
+  /** The policy profile without `busy`, which belongs to the session. */
   readonly policy: Omit<Pin['policy'], 'busy'>
   readonly memory: MemoryProfile
   /** Shared documents whose text goes into every view, at most 8. */
   readonly documents?: readonly string[]
-  /** Who summarises earlier turns when a view grows too large. Default: the model. [VIEW-3] */
+  /** What summarises earlier turns when a view grows too large. Default: `model`. [VIEW-3] */
   readonly summaries?: 'model' | 'rules'
 }
 
@@ -75,7 +75,7 @@ export const defaultBudgets: Budgets = {
  * Declares an agent: what a run pins when it starts. Raise `version` whenever instructions or tools change. A change
  * under the same version makes running runs wait, and publishing it is refused. [PIN-1]
  *
- * @throws HoldfastError `misconfigured` naming every wrong field
+ * @throws HoldfastError `misconfigured` with every invalid field
  */
 export function defineAgent<const Tools extends readonly ToolContract[]>(agent: {
   name: string
@@ -107,7 +107,7 @@ export function defineAgent<const Tools extends readonly ToolContract[]>(agent: 
   })
 }
 
-/** What a read or local tool is given besides its input. */
+/** The second argument of a read or local tool's function. */
 export interface ToolContext {
   session: SessionId
   run: RunId
@@ -115,9 +115,9 @@ export interface ToolContext {
   /** Aborts at the call's deadline and when the run is cancelled. */
   signal: AbortSignal
   facts: {
-    /** The server's word when it can be reached, else the device's copy with its age; null when there is no such thing. */
+    /** Returns the server's fact when it is reachable, else the device's copy with its age. Null when there is no such fact. */
     read(key: string): Promise<FactReading | null>
-    /** Several at once, in their order: one way to the server instead of many. At most 100 keys. */
+    /** Reads up to 100 facts in one request, in the order of `keys`. */
     readMany(keys: readonly string[]): Promise<(FactReading | null)[]>
   }
   blobs: {
@@ -131,18 +131,18 @@ export interface ToolContext {
      */
     read(blob: Pick<BlobRef, '$blob'> | string): Promise<Uint8Array>
   }
-  /** The agent's scratchpad in this session: no memory, and no business fact. [WRK-1, WRK-4] */
+  /** The agent's working state in this session. It is neither memory nor a business fact. [WRK-1, WRK-4] */
   slots: {read(): Slots}
   /**
-   * Asks that the run sleeps, once every call of this step has its result, until a time in milliseconds since 1970; a
-   * message or a wake from outside ends it earlier. The last ask of a call counts. It survives reload and hand-off.
+   * Suspends the run after all calls of this step have a result, until a time in milliseconds since 1970. A message or an
+   * external wake ends the sleep earlier. The last request of a call counts. The sleep survives reload and hand-over.
    *
-   * @throws HoldfastError `bad_input` for a time that is no number
+   * @throws HoldfastError `bad_input` when `until` is not a number
    */
   sleepUntil(until: number, why?: string): void
 }
 
-/** What a local tool gets on top: writes that commit together with the result event, or not at all. [OP-1] */
+/** The context of a local tool. Its writes commit atomically with the result event. [OP-1] */
 export interface LocalToolContext extends ToolContext {
   /**
    * Runs one statement on the application's tables. The first query, or the first use of a document, starts the call's
@@ -165,15 +165,16 @@ type Implementation<Tool extends ToolContract> = (
 ) => Promise<ToolOutput> | ToolOutput
 
 /**
- * One function for each read or local tool. External tools run on the server: a function for one is refused at the
- * start, as is a tool without its function. A function returns JSON, and in it any `Uint8Array` or `Blob` of up to 8 MiB: those, and JSON over 64 KiB, are kept as blobs. [LOG-5]
+ * One function for each read or local tool. A missing function and a function for an external tool, which runs on the
+ * server, are errors at the start. A function returns JSON, which may contain `Uint8Array` and `Blob` values of up to
+ * 8 MiB. Those values, and JSON over 64 KiB, are stored as blobs. [LOG-5]
  */
 export type ToolImplementations<Tools extends readonly ToolContract[]> = {
   [Name in OnDevice<Tools>['name']]?: Implementation<Extract<OnDevice<Tools>, {name: Name}>>
 }
 type OnDevice<Tools extends readonly ToolContract[]> = Exclude<Tools[number], {readonly effect: 'external'}>
 
-/** How a model that is configured on the server is reached; the runtime hands it in. */
+/** Access to the models that are configured on the server. The runtime passes it to a model source. */
 export interface ModelGateway {
   /** Names of the models that the server offers, best first. Throws `offline` when the server cannot be reached. */
   models(): Promise<string[]>
@@ -181,8 +182,8 @@ export interface ModelGateway {
 }
 
 /**
- * A model, or a choice made when a run starts. `pinned` is the label that a run under way was started with, so that a
- * resumed run gets the same model or none. [PIN-2]
+ * A model, or a function that chooses one. For a resumed run `pinned` is the label of the model that it started with: the
+ * function must return that model or throw. For a new run `pinned` is null. [PIN-2]
  */
 export type ModelSource =
   | LanguageModel
@@ -202,7 +203,7 @@ export async function chosenModel(
   return model
 }
 
-/** A model may be callable too. */
+/** A model may itself be a function, so check for its version field. */
 function isModel(source: ModelSource): source is LanguageModel {
   return typeof source !== 'function' || 'specificationVersion' in source
 }
@@ -220,10 +221,10 @@ export function modelLabel(model: LanguageModel): string {
 const gatewayOptions = z.strictObject({fallback: modelSchema.optional()})
 
 /**
- * The model that the server's gateway offers first; `fallback` when it offers none or cannot be asked. Keys stay on the
- * server.
+ * Returns a source of the first model that the server's gateway offers. Uses `fallback` when it offers none or cannot be
+ * reached. API keys stay on the server.
  *
- * @throws HoldfastError `misconfigured` naming every wrong option
+ * @throws HoldfastError `misconfigured` with every invalid option
  * @example
  * serveAgent(desk, {model: gatewayModel({fallback: rulesModel()}), tools: {lookupOrder}})
  */
@@ -244,19 +245,19 @@ export function gatewayModel(options: {fallback?: LanguageModel} = {}): ModelSou
   }
 }
 
-/** An agent together with what runs it on a device. */
+/** An agent with its model and tool functions. */
 export type AgentHost<Tools extends readonly ToolContract[] = readonly ToolContract[]> = {
   agent: Agent<Tools>
   model: ModelSource
   tools: ToolImplementations<Tools>
-  /** Prices and settings that a run pins with its model, by the model's label. */
+  /** Prices and settings that a run pins with its model, keyed by the model's label. */
   modelProfiles?: Readonly<Record<string, Omit<ModelProfile, 'label'>>>
 }
 
 /**
- * Puts an agent together with what runs it, for a build that serves several agents or versions side by side.
+ * Combines an agent with its model and tool functions, for a build that serves several agents or versions.
  *
- * @throws HoldfastError `misconfigured` naming every wrong field
+ * @throws HoldfastError `misconfigured` with every invalid field
  * @example
  * serveAgent(desk, {model, tools, also: [agentHost(deskBefore, {model, tools: toolsBefore})]})
  */
@@ -276,7 +277,7 @@ export function requireDistinct(hosts: readonly AgentHost[]): void {
   if (twice) misconfigured(`agents: this build serves ${twice} twice`)
 }
 
-/** What this build lacks is waited for, and is no failure of a run. [PIN-3] */
+/** Returns the error for something that this build lacks. The run waits for another build and does not fail. [PIN-3] */
 export function lacking(message: string): HoldfastError {
   return new HoldfastError('misconfigured', message, {details: {waitFor: 'version'}})
 }
