@@ -37,14 +37,20 @@ export function startPageWorker(
   const {port1, port2} = new MessageChannel()
   const connection = connectService(port1, deadlines)
   const post = (message: ToWorker, transfer: Transferable[] = []) => worker.postMessage(message, transfer)
+  let ended = false
+  const end = (death: Death) => {
+    if (ended) return
+    ended = true
+    died(death)
+  }
   const heartbeat = watchHeartbeat({
     ping: () => post({holdfast: 'ping'}),
-    dead: () => died({how: 'silent', details: 'The worker gave no answer for 20 s.'}),
+    dead: () => end({how: 'silent', details: 'The worker gave no answer for 20 s.'}),
   })
   worker.onerror = event => {
     // The event has no message when the script could not be loaded.
     const {message} = event
-    died(message ? {how: 'crashed', details: message} : {how: 'not_loaded', details: 'Its script could not be loaded.'})
+    end(message ? {how: 'crashed', details: message} : {how: 'not_loaded', details: 'Its script could not be loaded.'})
   }
   worker.onmessage = event => {
     if (!isOurs<ToPage>(event.data)) return
@@ -54,14 +60,17 @@ export function startPageWorker(
   const loadedAt = performance.timeOrigin
   const init = {holdfast: 'init', name, port: port2, deadlines, build: build ?? null, loadedAt, lastOwner} as const
   Promise.resolve(config).then(
-    value => post({...init, config: value}, [port2]),
-    error => died({how: 'crashed', details: String(error)}),
+    value => {
+      if (!ended) post({...init, config: value}, [port2])
+    },
+    error => end({how: 'crashed', details: String(error)}),
   )
 
   return {
     call: connection.call,
     script,
     stop(reason) {
+      ended = true
       heartbeat.stop()
       worker.onerror = null
       worker.onmessage = null

@@ -81,8 +81,10 @@ export function keepWorker(options: WorkerStart, target: Target, {hear, lost, fa
     crashes = performance.now() - startedAt < crashRow.withinMs ? crashes + 1 : 0
     stop(`The worker ended: ${death.details}`)
     if (neverRan) {
-      restart = setTimeout(start, paceMs(unanswered))
-      void causeOf(death, script).then(cause => !current && again(cause))
+      const planned = setTimeout(start, paceMs(unanswered))
+      restart = planned
+      // By then the keeper may have been stopped, or may have started another worker.
+      void causeOf(death, script).then(cause => restart === planned && !current && again(cause))
       return
     }
     const waitMs = crashes < 2 ? 0 : Math.min(crashRow.firstMs * 2 ** (crashes - 2), crashRow.longestMs)
