@@ -2,7 +2,8 @@ import type {Draft} from '../protocol/event.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import type {UnitOfWork} from '../storage/device-store.ts'
 import {documentDraft} from './document-projection.ts'
-import {applyUpdate, editText, foldDocument, readText} from './shared-text.ts'
+import {documentText} from './document-text.ts'
+import {editUpdates, foldDocument, readText} from './shared-text.ts'
 
 /** Reads and edits a session's shared documents in one unit of work. Append `drafts` in the same unit. */
 export interface DocumentEditor {
@@ -26,10 +27,10 @@ export function openDocumentEditor(unit: UnitOfWork, session: SessionId): Docume
     read: async name => readText(await load(name)),
     write: async (name, text) => {
       const snapshot = await load(name)
-      const update = editText(snapshot, text)
-      if (!update) return
-      snapshots.set(name, applyUpdate(snapshot, update))
-      drafts.push(documentDraft(name, update))
+      const updates = editUpdates(snapshot, documentText(name, text))
+      if (updates.length === 0) return
+      snapshots.set(name, foldDocument({snapshot, updates}))
+      drafts.push(...updates.map(update => documentDraft(name, update)))
     },
   }
 }

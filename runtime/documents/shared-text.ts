@@ -29,16 +29,15 @@ export function readText(snapshot: Uint8Array | null): string {
 
 /** Returns the update that changes the text to `text` by its smallest edit, so that concurrent edits survive. Null when equal. */
 export function editText(snapshot: Uint8Array | null, text: string): Uint8Array | null {
+  const updates = editUpdates(snapshot, text)
+  return updates.length > 0 ? Y.mergeUpdates(updates) : null
+}
+
+/** Like `editText`, in as many updates as it takes for each to fit an event, oldest first. */
+export function editUpdates(snapshot: Uint8Array | null, text: string): Uint8Array[] {
   return withDoc(snapshot, doc => {
-    const shared = doc.getText('text')
-    const edit = smallestEdit(shared.toString(), text)
-    if (!edit) return null
-    const before = Y.encodeStateVector(doc)
-    doc.transact(() => {
-      shared.delete(edit.at, edit.remove)
-      shared.insert(edit.at, edit.insert)
-    })
-    return Y.encodeStateAsUpdate(doc, before)
+    const edit = smallestEdit(doc.getText('text').toString(), text)
+    return edit ? applyEdit(doc, edit) : []
   })
 }
 
@@ -77,11 +76,6 @@ function portions(text: string, most: number): string[] {
     from = to
   }
   return parts
-}
-
-/** Replaces lone surrogates: they have no UTF-8 encoding, so other replicas would read a different text. [LOG-5] */
-export function wellFormed(text: string): string {
-  return text.replace(/\p{Surrogate}/gu, '\ufffd')
 }
 
 /** Returns the edit between the common prefix and suffix, never inside a surrogate pair. Null when equal. */

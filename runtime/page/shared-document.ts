@@ -1,10 +1,10 @@
 import * as Y from 'yjs'
 import * as z from 'zod'
-import {applyEdit, smallestEdit, wellFormed} from '../documents/shared-text.ts'
-import {HoldfastError, parse} from '../protocol/errors.ts'
+import {documentText} from '../documents/document-text.ts'
+import {applyEdit, smallestEdit} from '../documents/shared-text.ts'
+import {parse} from '../protocol/errors.ts'
 import type {SessionId} from '../protocol/ids.ts'
 import {tellListener, tellListeners} from '../protocol/tell-listeners.ts'
-import {limits} from '../protocol/version.ts'
 import {EditOutbox} from './edit-outbox.ts'
 import {latest} from './latest.ts'
 import {listenerOf} from './listener-argument.ts'
@@ -58,6 +58,15 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
     return Promise.all(updates.map(update => outbox.add(update))).then(() => undefined)
   }
 
+  const storable = (text: string): string => {
+    try {
+      return documentText(name, text)
+    } catch (error) {
+      refused ??= {base: Y.encodeStateAsUpdate(doc)}
+      throw error
+    }
+  }
+
   return {
     subscribe(given) {
       const listener = listenerOf(given, 'document.subscribe')
@@ -75,11 +84,7 @@ export function openSharedDocument(parts: PageParts, session: SessionId, name: s
     },
     async edit(given) {
       const next = parse(z.string(), given, 'document.edit')
-      if (next.length > limits.documentCharacters) {
-        refused ??= {base: Y.encodeStateAsUpdate(doc)}
-        throw tooLong(name, next.length)
-      }
-      await write(wellFormed(next))
+      await write(storable(next))
     },
     flush: () => outbox.flush(),
   }
@@ -89,13 +94,4 @@ function docOf(snapshot: Uint8Array): Y.Doc {
   const doc = new Y.Doc()
   Y.applyUpdate(doc, snapshot)
   return doc
-}
-
-function tooLong(document: string, characters: number): HoldfastError {
-  const limit = limits.documentCharacters
-  return new HoldfastError(
-    'too_large',
-    `document "${document}": expected at most ${limit} characters, got ${characters}; the text was not stored`,
-    {details: {field: 'text', document, characters, limit}},
-  )
 }

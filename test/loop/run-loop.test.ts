@@ -4,7 +4,7 @@ import * as z from 'zod'
 import {fixedOwner} from '../../runtime/device/device-owner.ts'
 import {openDeviceRuntime} from '../../runtime/device/device-runtime.ts'
 import {localFeed} from '../../runtime/device/local-feed.ts'
-import {foldDocument} from '../../runtime/documents/shared-text.ts'
+import {foldDocument, readText} from '../../runtime/documents/shared-text.ts'
 import {
   type AgentHost,
   defineAgent,
@@ -337,6 +337,18 @@ describe('local tools', () => {
     await close()
   })
 
+  test('[WRK-2] a local tool writes a document of any permitted length, whatever it weighs in UTF-8', async () => {
+    const text = '漢'.repeat(99_999)
+    const write = async (_: unknown, context: LocalToolContext) => {
+      await context.document.write('draft', `${text}\ud800`)
+      return 'fine'
+    }
+    const {view, document, close} = await play(once('long'), {write})
+    expect(view.status).toBe('completed')
+    expect(readText(await document())).toBe(`${text}\ufffd`)
+    await close()
+  })
+
   const broken: [string, NonNullable<Tools['write']>, string][] = [
     [
       'throws after writing',
@@ -365,13 +377,13 @@ describe('local tools', () => {
       'document',
     ],
     [
-      'writes more into a document than an event can hold',
+      'writes more into a document than one can hold',
       async (input, context) => {
-        await context.document.write('draft', 'x'.repeat(100_000))
+        await context.document.write('draft', 'x'.repeat(100_001))
         await defaultTools.write(input, context)
         return 'fine'
       },
-      '64 KiB',
+      'expected at most 100000 characters, got 100001',
     ],
     [
       'returns what cannot be stored',
