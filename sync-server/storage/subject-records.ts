@@ -45,9 +45,11 @@ export const subjectTables: readonly Table[] = [
   {
     layer: 'approvals',
     name: 'hf_approvals',
-    where: '(requested_by = $2 OR decided_by = $2)',
+    // The text of `endorsements` contains the name of each approver as a JSON string.
+    where:
+      '(requested_by = $2 OR decided_by = $2 OR POSITION(CAST(to_json(CAST($2 AS TEXT)) AS TEXT) IN endorsements) > 0)',
     key: ['id'],
-    json: ['reason', 'shown', 'note'],
+    json: ['reason', 'shown', 'note', 'endorsements'],
   },
   {layer: 'calls', name: 'hf_calls', where: mySessions, key: ['id'], json: []},
   {
@@ -70,7 +72,7 @@ export const subjectTables: readonly Table[] = [
   {layer: 'devices', name: 'hf_devices', where: 'subject = $2', key: ['subject', 'id'], json: []},
   {layer: 'revocations', name: 'hf_revocations', where: 'subject = $2', key: ['subject', 'token'], json: []},
   {layer: 'purges', name: 'hf_purges', where: 'subject = $2', key: ['erasure', 'device'], json: []},
-  {layer: 'model calls', name: 'hf_model_calls', where: 'subject = $2', key: ['subject', 'key'], json: []},
+  {layer: 'model calls', name: 'hf_model_calls', where: 'subject = $2', key: ['subject', 'key'], json: ['model']},
   {
     layer: 'token streams',
     name: 'hf_model_parts',

@@ -97,6 +97,18 @@ describe('the export of a subject', () => {
     expect(said?.record.body).toMatchObject({data: {text: 'Half a character: \ud800, and \0.'}})
   })
 
+  test('[RET-2] holds the approvals that the subject only endorsed, with what everybody said', async () => {
+    const endorser = {tenant: 'acme', subject: 'zoë "z"'}
+    const said = [{by: endorser.subject, note: 'Fine.', at: 1}]
+    await database.db.query(`UPDATE hf_approvals SET endorsements = $1 WHERE tenant = 'acme' AND requested_by = $2`, [
+      JSON.stringify(said),
+      ana.subject,
+    ])
+    const {lines} = await exported(endorser)
+    expect(lines.filter(({layer}) => layer === 'approvals').map(({record}) => record.endorsements)).toEqual([said])
+    expect((await exported({...endorser, subject: 'zoë'})).lines.filter(({layer}) => layer === 'approvals')).toEqual([])
+  })
+
   test('[ID-4] is for the subject and for an operator of the tenant, which is audited', async () => {
     for (const who of [{tenant: 'acme', subject: 'eve'}, lead]) {
       const foreign = await exported(who, ana.subject)
