@@ -4,9 +4,9 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import type {ServerLink} from '../sync/server-link.ts'
 
 export interface AgentRegistry {
-  /** This device's copy; null when it never had one. Never waits for the network: a run must start offline too. */
+  /** Returns this device's copy, or null. Never waits for the network: a run must start offline. */
   read(): Promise<RegistryReading | null>
-  /** Brings the copy up to date: on every connect, and when the server says that something was published or moved. */
+  /** Fetches the registry: on every connect, and when a version was published or activated. */
   refresh(): Promise<void>
 }
 
@@ -14,11 +14,11 @@ type Parts = {
   store: DeviceStore
   link: Pick<ServerLink, 'agents'> | null
   environment: Environment
-  /** While live, a change would have been told, so the copy is current. */
+  /** While the stream is live, changes are pushed, so the copy is current. */
   isLive(): boolean
 }
 
-/** Which version of each agent new runs take, as the server last said. [PIN-2] */
+/** The active version of each agent, as last fetched from the server. [PIN-2] */
 export function agentRegistry({store, link, environment, isLive}: Parts): AgentRegistry {
   return {
     async read() {

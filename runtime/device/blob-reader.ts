@@ -16,11 +16,11 @@ type Bytes = Uint8Array<ArrayBuffer>
 export type BlobReader = (session: SessionId, id: BlobId, unit?: UnitOfWork) => Promise<Bytes>
 
 /**
- * Reads a blob of a session, or of what it inherits: from this device if it is here, else from the server, and then it is
- * here from now on. Bytes that are not what their id says are never handed out. [LOG-5]
+ * Reads a blob of a session or of what it inherits: from this device, else from the server, which also stores it here.
+ * Bytes that do not match their id are never returned. [LOG-5]
  *
- * @throws HoldfastError `not_found`, `offline` when only the server could have it, `bad_input` when that sends other
- * bytes, `budget_exhausted` when it had no room for them and the device that made them is another
+ * @throws HoldfastError `not_found`; `offline` when only the server could have it; `bad_input` when the server sends
+ * other bytes; `budget_exhausted` when the server had no room for them and another device made them
  */
 export function blobReader({store, link, openLog}: Parts): BlobReader {
   return async (session, id, unit) => {

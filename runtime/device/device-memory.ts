@@ -34,8 +34,8 @@ import {MemorySyncer} from './memory-syncer.ts'
 const embeddedAtOnce = 4
 
 /**
- * Memory on a device: a copy of what the server has, with this device's own changes on top, and a queue of what the
- * server has not heard yet. Everything in memory here is a picture of the store, made anew after each write. [MEM-4]
+ * Memory on a device: a copy of the server's items with this device's changes applied, and the queue of unsent changes.
+ * The state in RAM is a projection of the store and is rebuilt after each write. [MEM-4]
  */
 export class DeviceMemory {
   #picture: MemoryPicture = {items: [], changes: [], proposals: [], failed: []}

@@ -215,7 +215,7 @@ class DeviceRuntime {
     for (const session of this.#sessions.values()) await (await session).close()
   }
 
-  /** One that another device began may be asked for by its id before the sync has brought it here. [SYNC-3] */
+  /** A session that another device opened may be requested by its id before it was synced. [SYNC-3] */
   async #requireSession(log: SessionLog): Promise<void> {
     const {link} = this.parts
     if (log.state.session || log.erased) return
@@ -573,7 +573,7 @@ class DeviceRuntime {
     this.#wakeAll()
   }
 
-  /** First everybody who could still write is stopped; whoever watches then sees what stands in its place. */
+  /** Stops every writer first, then publishes the erased state. */
   async #purge(order: PurgeOrder): Promise<void> {
     const {store} = this.parts
     const {erasure, why, at} = order
@@ -582,7 +582,7 @@ class DeviceRuntime {
     for (const {log} of open) {
       if (!log.erased) await log.retire({session: log.id, erasure, why, at, unsent: 0})
     }
-    // Before the files are made anew: what memory lets go of must not stay in them.
+    // Before the files are rewritten, so that removed memory items do not stay in them.
     await this.#memory?.purge(sessions, order.whole)
     for (const branch of await branchesOf(store, sessions)) await (await this.#open(branch)).log.dropInherited()
     await purge(store, order, sessions, documentProjection)

@@ -4,8 +4,8 @@ import type {StandingEffects} from '../protocol/standing-effects.ts'
 import type {DeviceStore, SessionRecord} from '../storage/device-store.ts'
 
 /**
- * The passport of a run that is not the latest of its session, folded from its log when somebody asks: that is seldom,
- * while rows kept for it would be written with every step. [ID-5]
+ * Returns the passport of a run that is not the latest of its session. It is folded from the log on request: requests
+ * are rare, and stored rows would have to be written with every step. [ID-5]
  */
 export async function earlierPassport(
   store: Pick<DeviceStore, 'own'>,

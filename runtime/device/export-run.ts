@@ -19,7 +19,7 @@ export async function exportRun(store: DeviceStore, run: RunId, exportedAt: numb
   const rejected = log.flatMap(({event, durability}) =>
     durability.status === 'rejected' ? [{event: written(event), reason: durability.reason}] : [],
   )
-  // A run that was set aside whole is told by its own events, all of them refused.
+  // All events of a run that was set aside are refused, so they are included here.
   const events = log.flatMap(({event, durability}) =>
     durability.status !== 'rejected' || event.run === run ? [event] : [],
   )

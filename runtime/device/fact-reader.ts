@@ -96,7 +96,7 @@ export function factReader({store, link, environment}: Parts): FactReader {
     return {key, value, version, source: 'server', ageMs: 0}
   }
 
-  /** A copy must not outlive its fact: offline it would be told as if there were one. */
+  /** Deletes the copy of a deleted fact, which would otherwise be returned offline. */
   async function gone(key: string): Promise<null> {
     await store.forgetFact(key)
     return null

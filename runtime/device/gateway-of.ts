@@ -3,7 +3,7 @@ import {HoldfastError} from '../protocol/errors.ts'
 import {gatewayLanguageModel} from '../sync/gateway-model.ts'
 import type {CuttableLink} from '../sync/http-link.ts'
 
-/** The server's models through this device's link; without one, an error that says so when a model is wanted. */
+/** Returns the server's models over this device's link. Without a link, each use of a model fails with `misconfigured`. */
 export function gatewayOf(link: CuttableLink | null): ModelGateway {
   if (!link) {
     const none = () => new HoldfastError('misconfigured', 'model: a runtime without a server has no model gateway')

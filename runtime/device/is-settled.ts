@@ -1,7 +1,7 @@
 import type {LoopState, Waiting} from '../loop/run-loop.ts'
 import type {Connection} from '../protocol/session-view.ts'
 
-/** `soon`: the server answers, or may in a moment; `apart`: nothing comes from it until somebody or something changes. */
+/** `soon`: the server answers, or may do so shortly. `apart`: it will not answer until something changes. */
 type Reach = 'soon' | 'apart'
 
 const reachOf: Record<Connection['state'], Reach> = {

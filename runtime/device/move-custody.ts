@@ -12,7 +12,7 @@ import type {SessionDevice} from './runtime-service.ts'
 
 type Parts = {link: ServerLink | null; store: DeviceStore; device: DeviceId; log: SessionLog}
 
-/** Makes this device the holder, if nobody was quicker. [CUS-3] */
+/** Makes this device the holder, unless another device was faster. [CUS-3] */
 export async function takeOver({link, device, log}: Parts): Promise<void> {
   if (!link) throw new HoldfastError('refused', 'takeOver: a runtime without a server has nobody to ask for custody')
   await pullSession(link, log)
@@ -65,7 +65,7 @@ export async function handOver({link, store, device, log}: Parts, to: DeviceId):
   await pullSession(link, log)
 }
 
-/** Goes on here under the next epoch, provisionally; asked twice, it has been done once. [CUS-4, CUS-5] */
+/** Continues here under the next epoch, provisionally. Idempotent. [CUS-4, CUS-5] */
 export async function continueOffline(
   log: SessionLog,
   {author, event, device}: {author: Actor; event: EventId; device: DeviceId},

@@ -43,7 +43,7 @@ type StoredParts = Pick<
 /** Milliseconds between two updates of streamed text. */
 const textPaceMs = 40
 
-/** One session at work: its log, its loop, and its picture for whoever watches. */
+/** An open session: its log, its loop, and its view. */
 export class OpenSession {
   #watched = false
   #streaming: {run: RunId; text: string} | null = null

@@ -61,7 +61,7 @@ function inMemory(dataDir: string): PersonFolders {
     open: async place => {
       const known = opened.get(place) ?? openDeviceFolder(dataDir)
       opened.set(place, known)
-      // A database that could not be opened is opened anew at the next call.
+      // After a failure, the next call opens it again.
       known.catch(() => opened.delete(place))
       return {...(await known), close: async () => undefined}
     },

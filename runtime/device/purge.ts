@@ -8,7 +8,7 @@ import type {DeviceStore, Projection, UnitOfWork} from '../storage/device-store.
  */
 export async function sessionsToPurge(store: DeviceStore, order: PurgeOrder): Promise<SessionId[]> {
   if (order.whole) return (await store.sessions()).map(({id}) => id)
-  // When a time is over, that of a branch that somebody goes on in is not: the server names those whose time is.
+  // A branch in use has its own retention time, and the server names every session whose time has passed.
   if (order.why === 'retention') return order.sessions
   const sessions = new Set(order.sessions)
   for (const session of sessions) for (const branch of await keptBranchesOf(store, session)) sessions.add(branch)

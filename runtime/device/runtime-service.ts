@@ -52,9 +52,9 @@ export interface RuntimeService {
   /** Moves the run to another version of its agent. [PIN-3] */
   migrate(session: SessionId, event: EventId, to: {version: string; reason: string}): Promise<void>
   close(session: SessionId, event: EventId, reason?: string): Promise<void>
-  /** Asks the server for custody, so that this device goes on with the run. [CUS-3] */
+  /** Requests custody from the server, so that this device continues the run. [CUS-3] */
   takeOver(session: SessionId): Promise<void>
-  /** Goes on with the run although the server cannot be reached; counts only once the server has taken it. [CUS-4] */
+  /** Continues the run while the server cannot be reached. Provisional until the server accepts it. [CUS-4] */
   continueOffline(session: SessionId, event: EventId): Promise<void>
   /** Hands custody to another device of the same person that has written in this session. [CUS-3] */
   handOver(session: SessionId, to: DeviceId): Promise<void>

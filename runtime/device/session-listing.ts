@@ -3,10 +3,10 @@ import type {DeviceStore} from '../storage/device-store.ts'
 import {erasedItem, listItem} from './build-view.ts'
 import type {Publisher} from './runtime-service.ts'
 
-/** Milliseconds that changes are gathered before the list of sessions is made again. */
+/** Milliseconds in which changes are batched before the list is built again. */
 const listPaceMs = 30
 
-/** The list of this device's sessions, made anew from the store and told to whoever shows it. */
+/** Builds the list of this device's sessions from the store and publishes it. */
 export class SessionListing {
   #closed = false
   #publishing: Promise<void> | null = null

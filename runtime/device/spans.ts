@@ -9,11 +9,11 @@ export type SpanPlan = {
   kind: SpanKind
   /** Explicit, because a browser has no context that follows an await. */
   parent: Context
-  /** Asked only while somebody records. */
+  /** Called only while the span is recorded. */
   fields(): TelemetryFields
 }
 
-/** Runs work in a span of its own; of an error only its code is told, since its words may be anybody's. [VIEW-5] */
+/** Runs work in its own span. Only the code of an error is recorded: its message may contain content. [VIEW-5] */
 export async function inSpan<T>(
   tracer: Tracer,
   {name, kind, parent, fields}: SpanPlan,

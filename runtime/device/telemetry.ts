@@ -20,7 +20,7 @@ type StepSpan = {parent: Context; fields: TelemetryFields}
 
 export function deviceTelemetry(tenant: () => string | null, lines: DeviceLog): DeviceTelemetry {
   const tracer = trace.getTracer(tracerName)
-  /** The step under way of each run: a browser has no context of its own that a model call could find it by. */
+  /** The current step of each run. Browsers have no async context through which a model call could find it. */
   const steps = new Map<string, StepSpan>()
   const of = (run: string | null): StepSpan => steps.get(run ?? '') ?? {parent: context.active(), fields: {}}
 

@@ -58,7 +58,7 @@ export function tracedModel(model: LanguageModel, tracing: ModelTracing): Langua
   }
 }
 
-/** Only our own gateway is told of the trace; what it means to a stranger's server is not ours to say. */
+/** Adds trace headers for our own gateway only. A third-party server must not get them. */
 function withTrace<O extends {headers?: Record<string, string | undefined>}>(options: O, active: Context): O {
   const carrier: Record<string, string> = {}
   propagation.inject(active, carrier)
@@ -94,7 +94,7 @@ class CallWatch {
           this.end(reason)
           return reader.cancel(reason)
         },
-        // Nothing is asked for before somebody reads: so it is without us.
+        // Pulls only when the reader pulls, as the untraced stream does.
       },
       {highWaterMark: 0},
     )
@@ -134,7 +134,7 @@ class CallWatch {
   }
 }
 
-/** Asked anew each time: whoever registers an SDK may do so after us. */
+/** Not cached: an application may register its SDK later. */
 function meter() {
   return metrics.getMeter('holdfast')
 }

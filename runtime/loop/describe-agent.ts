@@ -33,7 +33,7 @@ async function describeTool(tool: ToolContract): Promise<PinnedTool> {
   return {name, version, effect, hash: await canonicalHash(contractOf(tool))}
 }
 
-/** Everything that the model is told of a tool, and what it can change. */
+/** The parts of a tool that the model sees, and its effect. */
 function contractOf({name, version, effect, description, input}: ToolContract) {
   return {name, version, effect, description, input: z.toJSONSchema(input, {io: 'input', unrepresentable: 'any'})}
 }

@@ -7,8 +7,8 @@ export const triesOfCall = 3
 const longestPauseMs = 30_000
 
 /**
- * Tries a model call again when its failure may pass: after a doubling pause from `firstPauseMs`, or after the pause
- * that the provider asked for if that is longer. What `elsewhere` takes, a pause that the run sleeps through, is left to it.
+ * Retries a model call after a transient failure. The pause doubles from `firstPauseMs`, or is the pause that the
+ * provider requested, whichever is longer. Does not retry a failure that `elsewhere` accepts: the run then sleeps.
  * [BUD-1]
  */
 export function modelRetry(firstPauseMs: number, random: () => number, elsewhere: (error: Error) => boolean) {

@@ -108,13 +108,16 @@ export function goesOnWith(state: SessionState, workMs: number): NextStep | null
   return run && isActive(run) && !run.rest?.asleep && !unreadable && !closed ? workStep(state, run, workMs) : null
 }
 
-/** Whoever goes on with what somebody else, or an earlier process, began says first what it goes on from. [RUN-8] */
+/** True when another holder or an earlier process began the run: a `resumed` record is appended first. [RUN-8] */
 function resumes({id, worker}: RunState, {custody}: SessionState, {began}: Here): boolean {
   if (worker.holder !== custody.holder || worker.epoch !== custody.epoch) return true
   return began !== undefined && began !== id
 }
 
-/** Whether a run is active or about to start. What a failed or cancelled run left unseen would only meet the same end again; a newer message starts the next run. */
+/**
+ * True when a run is active or about to start. Messages that a failed or cancelled run left unanswered do not start a
+ * run: it would fail in the same way. A newer message does.
+ */
 export function hasWork({run, unanswered, closed}: SessionState): boolean {
   if (closed) return false
   return isActive(run) || unanswered.length > (run?.unseen ?? 0)
@@ -134,14 +137,14 @@ function lackingBuild({agent, version, tools, instructionsHash}: Pin, agents: re
   return `The run is pinned to version ${version} of "${agent}"; this build has ${has}.`
 }
 
-/** Tools that changed under the same version of their agent would change what the calls under way mean. [PIN-2] */
+/** A tool that changed under the same agent version would change the meaning of open calls. [PIN-2] */
 function swappedTool(pinned: readonly PinnedTool[], here: readonly PinnedTool[]): string | null {
-  const told = ({version, effect}: PinnedTool) => `version ${version} (${effect})`
+  const described = ({version, effect}: PinnedTool) => `version ${version} (${effect})`
   for (const tool of pinned) {
     const own = here.find(({name}) => name === tool.name)
     if (!own) return `The run is pinned to a tool "${tool.name}"; this build has none of that name.`
-    if (told(own) !== told(tool))
-      return `The run is pinned to ${told(tool)} of the tool "${tool.name}"; this build has ${told(own)}.`
+    if (described(own) !== described(tool))
+      return `The run is pinned to ${described(tool)} of the tool "${tool.name}"; this build has ${described(own)}.`
     if (own.hash !== tool.hash)
       return `This build describes the tool "${tool.name}" otherwise than the run was pinned to, under the same version ${tool.version}.`
   }

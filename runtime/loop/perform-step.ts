@@ -156,8 +156,8 @@ export class StepPerformer {
   }
 
   /**
-   * Names the record that is gone on from. A call that is not proposed yet was made on facts as another read them: if
-   * they have changed since, the model is told so instead of its call being proposed. [RUN-8]
+   * Records the event that the run resumes from. Calls that are not proposed yet rest on facts that another process
+   * read: if the facts have changed, the call ends with an error instead of a proposal. [RUN-8]
    */
   async #resumeRun(state: SessionState): Promise<void> {
     const run = this.#run(state)

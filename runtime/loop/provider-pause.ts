@@ -7,7 +7,7 @@ export type Pause = {pauseMs: number; why: string}
 /** After so many pauses in a row, or for one longer than this, the run fails and a person decides. */
 const pauseLimits = {inRow: 5, ms: 86_400_000}
 
-/** The pause that a failing provider asked for; null when the call is rather tried again, or has failed. */
+/** Returns the pause that a failing provider requested. Null when the call is retried at once or has failed. */
 export function pauseOf(run: RunState, error: unknown): Pause | null {
   if (!isPassing(error)) return null
   const {retryAfterMs} = error.details

@@ -24,8 +24,8 @@ export type Prepared = EventOf<'step.prepared'>
 type Lacking = ModelView['lacking']
 
 /**
- * Builds the prompt of a step again from what its manifest names, and compares the hash. [VIEW-2] Nothing that came
- * later goes in, on whichever device and in whichever fork it is asked.
+ * Rebuilds the prompt of a step from the records that its manifest names, and compares the hash. Later records are not
+ * included, on any device and in any fork. [VIEW-2]
  *
  * @example
  * const {exact, lacking, view} = await rebuildView(parts, preparedEvent)

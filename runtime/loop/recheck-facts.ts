@@ -3,8 +3,8 @@ import type {FactReading} from '../protocol/fact.ts'
 import type {CallState, SessionState} from '../protocol/session.ts'
 
 /**
- * Reads again what the calls rest on that nobody has proposed yet; `calls` are those that it overtakes. Only the
- * server's own word counts: without it the call goes on, and the server re-checks before it executes. [RUN-8, OP-5]
+ * Reads the facts of unproposed calls again and returns the calls whose facts have changed. Only the server's answer
+ * counts: without one the call proceeds, and the server re-checks before it executes. [RUN-8, OP-5]
  */
 export async function recheckFacts(
   state: SessionState,

@@ -3,7 +3,7 @@ import {badInput, HoldfastError} from '../protocol/errors.ts'
 import type {Route} from '../protocol/pin.ts'
 import {type AgentHost, lacking} from './define.ts'
 
-/** An agent that this build can run; `active` when the registry says that new runs take this version. */
+/** An agent that this build can run. `active`: the registry names this version for new runs. */
 export type Candidate = {agent: string; version: string; active: boolean}
 
 export type RouteRequest = {
@@ -21,8 +21,8 @@ export type RouteRequest = {
 export type Routed = {agent: string; version: string; route: {rule: string; table: string}}
 
 /**
- * Chooses agent and version for one run that starts. It is asked once: a run under way stays on its pin whatever this
- * would answer later. [PIN-2]
+ * Chooses agent and version of a new run. Called once per run: later changes do not affect a run that is pinned.
+ * [PIN-2]
  */
 export type Router = (request: RouteRequest) => Routed | Promise<Routed>
 

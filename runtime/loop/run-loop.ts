@@ -20,8 +20,8 @@ const behind =
   'Entries of this session are missing on this device. The session continues when they are fetched from the server.'
 
 /**
- * Performs what `nextStep` says, one step at a time, until it says wait or idle; woken by every change of the log.
- * All it knows between two steps is in the log, so that a new worker goes on exactly where this one stopped. [RUN-8]
+ * Performs the step that `nextStep` returns, one at a time, until it returns wait or idle. Every change of the log wakes
+ * it. All state between two steps is in the log, so a new worker continues where this one stopped. [RUN-8]
  */
 export class RunLoop {
   #state: LoopState = {working: false, waiting: null, fault: null}
@@ -183,7 +183,7 @@ export class RunLoop {
     this.#become({working: this.#again, waiting: null, fault})
   }
 
-  /** The log moved on while the step was under way and no longer takes its outcome: look again. */
+  /** True when the log changed during the step and refuses its outcome. The loop then starts over. */
   #wasOvertaken(error: HoldfastError, before: SessionState): boolean {
     return this.parts.log.state !== before && HoldfastError.is(error, 'refused', 'stale_epoch', 'cancelled')
   }

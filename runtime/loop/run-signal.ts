@@ -5,7 +5,7 @@ import type {Pin} from '../protocol/pin.ts'
 import {isActive, type RunState} from '../protocol/run.ts'
 import type {LoopParts} from './perform-step.ts'
 
-/** The one signal by which what is under way for a run is stopped. */
+/** The abort signal for the current work of a run. */
 export class RunSignal {
   #abort: {run: RunId; pin: Pin; interruptedBy: EventId | null; controller: AbortController} | null = null
 
@@ -18,8 +18,8 @@ export class RunSignal {
   }
 
   /**
-   * Whatever is under way for a run that was ended elsewhere, or for a step that a newer instruction interrupted, stops
-   * at once; what comes next gets a fresh signal. [RUN-3, RUN-7]
+   * Aborts the work of a run that was ended elsewhere, or of a step that a newer instruction interrupted. Later work
+   * gets a new signal. [RUN-3, RUN-7]
    */
   abortOvertaken(): void {
     const {run, interruptedBy, custody} = this.parts.log.state

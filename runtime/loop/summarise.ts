@@ -20,9 +20,9 @@ export type SummaryCall = {
 }
 
 /**
- * A summary by the model, or by rules when the model fails: a run must not end because its past could not be told well.
+ * Summarises by the model, or by rules when the model fails: a run must not end because its summary failed.
  *
- * @throws whatever `signal` was aborted with, and `offline` or `unauthenticated`: then the run waits, as its next step would
+ * @throws the reason of an aborted `signal`; `offline` and `unauthenticated`, for which the run waits
  */
 export async function summarise(call: SummaryCall): Promise<Summary> {
   const {range, viewTokens, model, signal} = call
@@ -39,7 +39,7 @@ async function askModel(call: SummaryCall, model: LanguageModel): Promise<Summar
   const view: PreparedView = {prompt, tools: [], events: [], estimatedTokens: 0, transforms: []}
   const timeout = AbortSignal.timeout(deadlineMs)
   const signal = AbortSignal.any([over, timeout])
-  // What is on its way here is for the model alone: nobody watches it being written.
+  // The summary is for the model alone, so its text is not streamed to the page.
   const asked = callModel({model, view, tools: [], signal, environment, onText: () => undefined})
   const {content, usage} = await asked.catch(error => {
     if (!timeout.aborted || over.aborted) throw error

@@ -1,6 +1,6 @@
 /**
- * How a view's budget is split, told once. Instructions, tools, the summary and the newest exchange are always in;
- * sections are cut to their share; the newest turns get all that is left.
+ * Shares of a view's token budget. Instructions, tools, the summary and the newest exchange are always included.
+ * Sections are cut to their share. The newest turns get the rest.
  */
 export const viewShares = {
   summary: 0.15,

@@ -122,7 +122,7 @@ function resultOutput(
   }
 }
 
-/** The provider is not told who decided. */
+/** Omits the identity of the approver, which the provider must not get. */
 function denialWords(output: Json): string {
   if (typeof output === 'string') return JSON.stringify(output)
   const {note, reason} = typeof output === 'object' && output !== null && !Array.isArray(output) ? output : {}

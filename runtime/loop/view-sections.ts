@@ -8,7 +8,7 @@ import {textStart, wellFormed} from '../protocol/text.ts'
 import {charactersOf, viewShares} from './view-budget.ts'
 import type {MemoryItem} from './view-memory.ts'
 
-/** What a view holds besides the turns; all of it is data, whoever wrote it. */
+/** The parts of a view besides the turns. All of it is data, never instructions. */
 export type Beside = {
   viewTokens: number
   /** Maximum tokens of one text in the turns. Default: no limit. */

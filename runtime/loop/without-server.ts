@@ -3,8 +3,8 @@ import type {AgentHost} from './define.ts'
 import type {Reply} from './model-port.ts'
 
 /**
- * Calls of external tools on a runtime without a server are answered with this error: nobody could carry them out, and
- * the run would wait for ever. [OP-1]
+ * Answers calls of external tools with an error on a runtime without a server. No server could execute them, and the
+ * run would wait indefinitely. [OP-1]
  */
 export function withoutExternal(reply: Reply, tools: readonly ToolContract[]): Reply {
   const external = new Set(tools.filter(({effect}) => effect === 'external').map(({name}) => name))
