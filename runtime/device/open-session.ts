@@ -4,6 +4,7 @@ import {RunLoop} from '../loop/run-loop.ts'
 import type {Divergence} from '../protocol/divergence.ts'
 import type {EventId, RunId, SessionId} from '../protocol/ids.ts'
 import type {LocalRecords, Passport} from '../protocol/passport.ts'
+import {sameBytes} from '../protocol/same-bytes.ts'
 import type {Connection, SessionView} from '../protocol/session-view.ts'
 import type {StandingEffects} from '../protocol/standing-effects.ts'
 import {limits} from '../protocol/version.ts'
@@ -287,10 +288,6 @@ async function erasedSource(store: DeviceStore, record: SessionRecord): Promise<
     source = (await store.session(source))?.current.forkedFrom?.session
   }
   return null
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array | null | undefined): boolean {
-  return !!b && a.length === b.length && a.every((byte, i) => byte === b[i])
 }
 
 /** A reader of the view in this process may change its list and its passport; the kept ones stay as they are. */

@@ -1,17 +1,13 @@
 import type {ShownProblem} from '../hooks.ts'
 import {Banner} from './banner.tsx'
+import {BannerDetails} from './banner-details.tsx'
 
 /** What did not work, each with its details for whoever opens them. */
 export function Problems({problems, onDismiss}: {problems: readonly ShownProblem[]; onDismiss: (id: string) => void}) {
   return problems.map(({id, words, details}) => (
     <Banner key={id} tone="bad" onDismiss={() => onDismiss(id)}>
       {words}
-      {details && (
-        <details className="banner-details">
-          <summary>Details</summary>
-          {details}
-        </details>
-      )}
+      <BannerDetails details={details} />
     </Banner>
   ))
 }

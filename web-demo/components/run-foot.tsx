@@ -3,6 +3,7 @@ import type {Connection, SessionView} from '../runtime-types.ts'
 import {problemOf} from '../words/problem.ts'
 import {boundWords, lateCorrection, waitingWords} from '../words/session.ts'
 import {Banner} from './banner.tsx'
+import {BannerDetails} from './banner-details.tsx'
 
 type Props = {
   view: SessionView
@@ -72,12 +73,7 @@ function Stopped({code, message}: NonNullable<SessionView['fault']>) {
   return (
     <Banner tone="bad">
       The assistant cannot answer: {words}
-      {details && (
-        <details className="banner-details">
-          <summary>Details</summary>
-          {details}
-        </details>
-      )}
+      <BannerDetails details={details} />
     </Banner>
   )
 }

@@ -2,6 +2,7 @@ import type {PGlite} from '@electric-sql/pglite'
 import * as z from 'zod'
 import {HoldfastError} from '../../protocol/errors.ts'
 import {recoveryCauseSchema} from '../../protocol/recovery.ts'
+import {sameBytes} from '../../protocol/same-bytes.ts'
 import {type NotedOutbox, outboxInIndexedDb} from '../outbox/outbox-indexed-db.ts'
 import type {DeviceDatabase, Previous} from './device-database.ts'
 import {stopDatabase} from './fail-stop.ts'
@@ -70,12 +71,8 @@ export async function openIndexedDb(
 
 /** Appends the rescued records to the stored ones, unless the stored ones are a prefix of them. */
 function joined(stored: readonly Uint8Array[], rescued: readonly Uint8Array[]): Uint8Array[] {
-  const isBeginning = stored.every((record, at) => isEqual(record, rescued[at]))
+  const isBeginning = stored.every((record, at) => sameBytes(record, rescued[at]))
   return isBeginning ? [...rescued] : [...stored, ...rescued]
-}
-
-function isEqual(a: Uint8Array, b: Uint8Array | undefined): boolean {
-  return a.length === b?.length && a.every((byte, at) => byte === b[at])
 }
 
 async function openDatabase(place: Place): Promise<Opened> {

@@ -1,6 +1,6 @@
 import {HoldfastError} from '../../protocol/errors.ts'
 
-/** Resolves as `work` does; rejects with `deadline` after `ms`, and `work` goes on. */
+/** Settles as `work` does, or rejects with `deadline` after `ms` milliseconds. Does not stop `work`. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const expired = new Promise<never>((_, reject) => {
