@@ -81,11 +81,14 @@ export function nextStep(state: SessionState, here: Here): NextStep {
   return next.do !== 'wait' && resumes(run, state, here) ? {do: 'resume-run'} : next
 }
 
-/** Results that follow from the records are stored first, even if this build lacks the run's version. [PIN-3] */
+/**
+ * Results that follow from the records are stored first, even if this build lacks the run's version. [PIN-3] A run that
+ * sleeps takes none until it is woken.
+ */
 function nextOf(state: SessionState, run: RunState, here: Here): NextStep {
   const lacking = lackingBuild(run.pin, here.agents)
   if (lacking) {
-    const results = resultsOf(state, run)
+    const results = run.rest?.asleep ? [] : resultsOf(state, run)
     return results.length > 0
       ? {do: 'record-results', results, apart: true}
       : {do: 'wait', for: 'version', why: lacking}

@@ -241,6 +241,19 @@ describe('next step', () => {
     expect(nextStep(state, {device: written.names.device, agents, now: at})).toMatchObject(step)
   })
 
+  test('[PIN-3] calls of an ended run are answered by a build without the version only once the run is awake', () => {
+    const written = scribe()
+    const next = scribe({...written.names, run: scribe().names.run})
+    const before = ([...prepared, 'read call', 'run.cancelled'] as Line[]).map(line => eventOf(written, line))
+    const sleeps = [...before, eventOf(next, 'run.started'), eventOf(next, 'run.slept')]
+    const here = {device: written.names.device, agents: desk('2.0.0'), now}
+    expect(nextStep(fold(sleeps), here)).toMatchObject(waits)
+    expect(nextStep(fold([...sleeps, eventOf(next, 'run.woken')]), here)).toMatchObject({
+      do: 'record-results',
+      apart: true,
+    })
+  })
+
   test('[RUN-1] a tool that asks to sleep is heard once every call of the step has its result', () => {
     const written = scribe()
     const {names} = written
