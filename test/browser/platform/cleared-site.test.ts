@@ -1,6 +1,6 @@
 import type {Page} from 'playwright-core'
 import {describe, expect, test} from 'vitest'
-import {connect, fixtureSite} from './fixture-site.ts'
+import {connect, fixtureSite, untilAcknowledged} from './fixture-site.ts'
 
 const site = fixtureSite()
 
@@ -83,11 +83,10 @@ describe('the data of a site that has only IndexedDB is deleted while a page has
       const page = await site.openTab(name, {withoutOpfs: true})
       const other = tabs > 1 ? await site.openTab(name, {withoutOpfs: true}) : page
       await page.evaluate(() => void window.insertForever('row'))
-      await page.waitForFunction(() => window.acknowledged.length > 3)
+      await untilAcknowledged(page, 4)
       await clearSiteData(page)
       await expect.poll(() => opened(other)).toMatchObject({recovered: 'cleared'})
-      const before = await page.evaluate(() => window.acknowledged.length)
-      await page.waitForFunction(before => window.acknowledged.length > before + 3, before)
+      await untilAcknowledged(page, 4)
       const acknowledged = await page.evaluate(() => window.acknowledged)
       await other.close()
       const next = await site.openTab(name, {withoutOpfs: true})
@@ -114,11 +113,10 @@ describe("the browser deletes the site's data while a page has the database open
   test('[LOG-9] a write at that very moment is acknowledged only once it is kept', async () => {
     const page = await site.openTab('cleared-writing')
     await page.evaluate(() => void window.insertForever('row'))
-    await page.waitForFunction(() => window.acknowledged.length > 5)
+    await untilAcknowledged(page, 6)
     await clearSiteData(page)
     await expect.poll(() => opened(page)).toMatchObject({recovered: 'cleared'})
-    const before = await page.evaluate(() => window.acknowledged.length)
-    await page.waitForFunction(before => window.acknowledged.length > before + 5, before)
+    await untilAcknowledged(page, 6)
     const acknowledged = await page.evaluate(() => window.acknowledged)
     await page.reload()
     await connect(page, 'cleared-writing')

@@ -1,6 +1,6 @@
 import {fileURLToPath} from 'node:url'
 import type {BrowserContext, Page} from 'playwright-core'
-import {afterAll, afterEach, beforeAll} from 'vitest'
+import {afterAll, afterEach, beforeAll, expect} from 'vitest'
 import {buildPage} from '../../support/build-page.ts'
 import {type LaunchedChromium, launchChromium} from '../../support/chromium.ts'
 import {type ServedFolder, serveFolder} from '../../support/serve-folder.ts'
@@ -60,6 +60,16 @@ export function connect(
 
 export async function untilRole(page: Page, role: 'leader' | 'follower'): Promise<void> {
   await page.waitForFunction(wanted => window.ledger.role() === wanted, role, {polling: 20})
+}
+
+/**
+ * Waits until `page` has `more` further acknowledged writes. Polls from here: Chromium may draw no frames of a background
+ * tab, and `waitForFunction` checks once a frame by default.
+ */
+export async function untilAcknowledged(page: Page, more: number): Promise<void> {
+  const count = () => page.evaluate(() => window.acknowledged.length)
+  const before = await count()
+  await expect.poll(count).toBeGreaterThanOrEqual(before + more)
 }
 
 /** Two tabs, the first of which leads. */

@@ -1,6 +1,6 @@
 import type {Page} from 'playwright-core'
 import {afterEach, describe, expect, test} from 'vitest'
-import {fixtureSite, openPair, untilRole} from './fixture-site.ts'
+import {fixtureSite, openPair, untilAcknowledged, untilRole} from './fixture-site.ts'
 import {rendererOf} from './renderer-of.ts'
 
 const site = fixtureSite()
@@ -20,16 +20,10 @@ async function freeze(page: Page, ...others: Page[]): Promise<() => void> {
 
 const acknowledged = (page: Page) => page.evaluate(() => window.acknowledged)
 
-async function untilAcknowledged(page: Page, more: number): Promise<void> {
-  const before = (await acknowledged(page)).length
-  await page.waitForFunction(wanted => window.acknowledged.length >= wanted, before + more)
-}
-
 async function untilBlocked(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
-    const opening = window.ledger.opening.get()
-    return opening.state === 'blocked' && opening.by === 'frozen_tab'
-  })
+  await expect
+    .poll(() => page.evaluate(() => window.ledger.opening.get()))
+    .toMatchObject({state: 'blocked', by: 'frozen_tab'})
 }
 
 describe('a leader whose process is frozen', () => {

@@ -1,13 +1,7 @@
-import type {Page} from 'playwright-core'
 import {describe, expect, test} from 'vitest'
-import {fixtureSite, untilRole} from './fixture-site.ts'
+import {fixtureSite, untilAcknowledged, untilRole} from './fixture-site.ts'
 
 const site = fixtureSite()
-
-async function untilAcknowledged(page: Page, more: number): Promise<void> {
-  const before = await page.evaluate(() => window.acknowledged.length)
-  await page.waitForFunction(wanted => window.acknowledged.length >= wanted, before + more)
-}
 
 describe('pages of two builds', () => {
   test('[CUS-2] the newer one takes the database over, nothing is lost, and the older one is told', async () => {
@@ -26,7 +20,9 @@ describe('pages of two builds', () => {
     await untilRole(newer, 'leader')
     for (const page of [old, other]) {
       await untilRole(page, 'follower')
-      await page.waitForFunction(() => window.ledger.newerBuild.get()?.id === '2026-12-01T10:00')
+      await page.waitForFunction(() => window.ledger.newerBuild.get()?.id === '2026-12-01T10:00', null, {
+        polling: 20,
+      })
       await untilAcknowledged(page, 5)
     }
     expect(await newer.evaluate(() => window.ledger.newerBuild.get())).toBeNull()
@@ -42,7 +38,7 @@ describe('pages of two builds', () => {
     await untilRole(newer, 'leader')
     const old = await site.openTab('older-later', {build: '2026-11-30T10:00'})
     await untilRole(old, 'follower')
-    await old.waitForFunction(() => window.ledger.newerBuild.get() !== null)
+    await old.waitForFunction(() => window.ledger.newerBuild.get() !== null, null, {polling: 20})
     expect(await newer.evaluate(() => window.ledger.role())).toBe('leader')
   })
 })
