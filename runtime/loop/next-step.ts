@@ -82,8 +82,8 @@ export function nextStep(state: SessionState, here: Here): NextStep {
 }
 
 /**
- * Results that follow from the records are stored first, even if this build lacks the run's version. [PIN-3] A run that
- * sleeps takes none until it is woken.
+ * Results that follow from the records are stored first, even if this build lacks the run's version. [PIN-3] Not while
+ * the run sleeps: the log refuses a result then.
  */
 function nextOf(state: SessionState, run: RunState, here: Here): NextStep {
   const lacking = lackingBuild(run.pin, here.agents)
